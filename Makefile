@@ -56,7 +56,7 @@ FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
 COUNTING_C  := $(NAIVE_C) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
-               $(addprefix tests/support/,cases.c support.c trial.c) $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
+               $(addprefix tests/support/,cases.c support.c fixture.c) $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
 WASM_C      := $(filter-out %/fft.c %/fftw.c,$(CONTRACTS_C) $(NAIVE_C) $(FAST_C)) reference/networks/operators.c \
                $(wildcard reference/library/wasm/*.c)
 
@@ -117,7 +117,7 @@ OBJCOPY  = objcopy
 # void *, which -fpermissive accepts with a warning; gcc has no name for that warning, hence -w.  All other warnings
 # are those of the C build.  -O2, because gcc 12 -O3 compiles one complex product wrongly (SSE2, float).
 AS_CXX   = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -I.
-COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_lanes.h
+COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_vec.h
 COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
            $(patsubst %,-include %,math.h string.h tgmath.h $(COUNTED))
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
@@ -223,7 +223,7 @@ $F/tests/cli/failing_io.so: tests/cli/failing_io.c $F/flags
 
 # The naive forms in double, in one object that exports one function: the reference of suites in float.
 $F/naive_in_double.o: $D/tests/support/naive_in_double.o $D/libtwicetold.a
-	$(LD) -r --force-group-allocation -o $@ $^ && $(OBJCOPY) --keep-global-symbol=wider_run $@
+	$(LD) -r --force-group-allocation -o $@ $^ && $(OBJCOPY) --keep-global-symbol=naive_in_double_run $@
 
 # The library as it is installed: what reference/library exports and all that it needs, every other name local.
 $F/lib/libtwicetold.o: $(INTERFACE_C:%.c=$F/%.o) $F/libtwicetold.a

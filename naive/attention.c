@@ -39,25 +39,25 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
         }
 }
 
-void attention_copies_prepare(struct attention_copies *own, struct room *room,
+void attention_copies_prepare(struct attention_copies *own, struct arena *arena,
                               size_t queries, size_t keys, size_t channels)
 {
-    room_reals(room, OF_THREAD, &own->q, "the query of a head", queries, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->k, "the key of a head", keys, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->v, "the value of a head", keys, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->y, "the output of a head", queries, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->a, "the attention of all pairs", queries, keys, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->q, "the query of a head", queries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->k, "the key of a head", keys, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->v, "the value of a head", keys, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->y, "the output of a head", queries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->a, "the attention of all pairs", queries, keys, 1, 1);
 }
 
 void attention_naive_head(const struct head *one, const struct attention_copies *own, const real *r,
                           real scale, size_t queries, size_t keys, size_t channels)
 {
-    real *q = head_own(one, own->q), *k = head_own(one, own->k), *v = head_own(one, own->v), *y = head_own(one, own->y);
+    real *q = head_thread(one, own->q), *k = head_thread(one, own->k), *v = head_thread(one, own->v), *y = head_thread(one, own->y);
 
     head_gather(q, one->q, one->q_stride, queries, channels);
     head_gather(k, one->k, one->kv_stride, keys, channels);
     head_gather(v, one->v, one->kv_stride, keys, channels);
-    attention_naive(y, head_own(one, own->a), q, k, v, r, scale, queries, keys, channels);
+    attention_naive(y, head_thread(one, own->a), q, k, v, r, scale, queries, keys, channels);
     head_scatter(one->y, one->y_stride, y, queries, channels);
 }
 

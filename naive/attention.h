@@ -22,7 +22,7 @@ void attention_naive_weights(real *a, const real *q, const real *k, const real *
 /* Room for that, one for each thread: dense copies of a head, and its kernel. */
 struct attention_copies { real *q, *k, *v, *y, *a; };
 
-void attention_copies_prepare(struct attention_copies *own, struct room *room,
+void attention_copies_prepare(struct attention_copies *own, struct arena *arena,
                               size_t queries, size_t keys, size_t channels);
 
 /* The same of a head whose rows lie apart: copied out, attended, and back. */

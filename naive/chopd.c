@@ -90,15 +90,15 @@ static status prepare(struct plan *plan)
 {
     const struct chopd_problem *p = plan->of;
     struct chopd_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->N, R = p->R;
 
-    chopd_gate_prepare(&f->gate, room, p, 1);
-    room_reals(room, OF_RUN, &f->P, "the shares of boxes P", N, N, R, p->G);
-    room_reals(room, OF_RUN, &f->u2, "the factor u2", N, N, R, 1);
-    room_reals(room, OF_RUN, &f->u13, "the gate u13", N, R, 1, 1);
-    room_reals(room, OF_RUN, &f->w, "the tensor W", N, N, p->C, p->D);
-    return room_status(room);
+    chopd_gate_prepare(&f->gate, arena, p, 1);
+    arena_reals(arena, PER_RUN, &f->P, "the shares of boxes P", N, N, R, p->G);
+    arena_reals(arena, PER_RUN, &f->u2, "the factor u2", N, N, R, 1);
+    arena_reals(arena, PER_RUN, &f->u13, "the gate u13", N, R, 1, 1);
+    arena_reals(arena, PER_RUN, &f->w, "the tensor W", N, N, p->C, p->D);
+    return arena_status(arena);
 }
 
 static status run(struct plan *plan, real *y, const real *x)

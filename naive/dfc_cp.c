@@ -53,8 +53,8 @@ static status prepare(struct plan *plan)
 {
     const struct dfc_problem *p = plan->of;
     struct dfc_cp_naive *f = plan->state;
-    room_reals(&plan->room, OF_RUN, &f->w, "the tensor W", p->B * p->M, p->N, p->C, p->D);
-    return room_status(&plan->room);
+    arena_reals(&plan->arena, PER_RUN, &f->w, "the tensor W", p->B * p->M, p->N, p->C, p->D);
+    return arena_status(&plan->arena);
 }
 
 static status run(struct plan *plan, real *y, const real *x)

@@ -203,15 +203,15 @@ static void one_image(const struct head *one)
 {
     const struct elsa_problem *p = one->plan->of;
     const struct elsa_naive *f = one->plan->state;
-    real *hp = head_own(one, f->hp), *kp = head_own(one, f->kp), *unfolded = head_own(one, f->unfolded);
-    real *attention = head_own(one, f->attention), *filters = head_own(one, f->filters);
-    real *contexts = head_own(one, f->contexts);
+    real *hp = head_thread(one, f->hp), *kp = head_thread(one, f->kp), *unfolded = head_thread(one, f->unfolded);
+    real *attention = head_thread(one, f->attention), *filters = head_thread(one, f->filters);
+    real *contexts = head_thread(one, f->contexts);
 
     elsa_naive_product(hp, kp, one->q, one->k, p);
     elsa_naive_unfold(unfolded, kp, &f->area.around, p->heads.Q);
     if (p->equation) elsa_naive_logits(attention, hp, unfolded, p);
     else elsa_naive_final_logits(attention, kp, unfolded, p);
-    elsa_naive_softmax(attention, head_own(one, f->row), p);
+    elsa_naive_softmax(attention, head_thread(one, f->row), p);
     elsa_naive_filters(filters, attention, f->ghost.factor, f->ghost.summand, p);
     elsa_naive_unfold(contexts, one->v, &f->area.around, p->heads.C);
     elsa_naive_apply(one->y, filters, contexts, p);
@@ -222,7 +222,7 @@ static void one_unified_image(const struct head *one)
 {
     const struct elsa_problem *p = one->plan->of;
     const struct elsa_naive *f = one->plan->state;
-    real *weights = head_own(one, f->weights), *row = head_own(one, f->row);
+    real *weights = head_thread(one, f->weights), *row = head_thread(one, f->row);
 
     for (size_t a = 0; a < p->heads.h; a++) {
         elsa_naive_weights(weights, row, one->q, one->k, &f->area, a, p);
@@ -234,26 +234,26 @@ static status prepare(struct plan *plan)
 {
     const struct elsa_problem *p = plan->of;
     struct elsa_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, entries = p->entries;
 
-    heads_prepare(plan, (struct hearts){
-        .heart = p->equation == 4 ? one_unified_image : one_image, .whole = true, .dense = true,
+    heads_prepare(plan, (struct core_options){
+        .core = p->equation == 4 ? one_unified_image : one_image, .whole = true, .dense = true,
     });
-    elsa_area_prepare(&f->area, room, p);
-    ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
-    room_reals(room, OF_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
+    elsa_area_prepare(&f->area, arena, p);
+    ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
+    arena_reals(arena, PER_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
     if (p->equation == 4) {
-        room_reals(room, OF_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
-        return room_status(room);
+        arena_reals(arena, PER_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
+        return arena_status(arena);
     }
-    room_reals(room, OF_THREAD, &f->hp, "the products", N, Q, 1, 1);
-    room_reals(room, OF_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
-    room_reals(room, OF_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
-    room_reals(room, OF_THREAD, &f->attention, "the attention", h, entries, N, 1);
-    room_reals(room, OF_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
-    room_reals(room, OF_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
-    return room_status(room);
+    arena_reals(arena, PER_THREAD, &f->hp, "the products", N, Q, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
+    arena_reals(arena, PER_THREAD, &f->attention, "the attention", h, entries, N, 1);
+    arena_reals(arena, PER_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
+    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

@@ -104,57 +104,57 @@ static void low_head(const struct head *one)
     attention_naive_head(one, &f->copies, NULL, p->scale, f->R, p->M, p->c);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct hilo_problem *p = t->plan->of;
     const struct hilo_naive *f = t->plan->state;
     size_t N = p->N, M = p->M, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     const struct branch high = {
-        .heart = high_head, .heads = hd / p->c, .parts = 1, .channels = p->c, .queries = M, .keys = M,
-        .y = f->high_z, .q = f->high_qkv, .k = room_at(f->high_qkv, hd), .v = room_at(f->high_qkv, 2 * hd),
+        .core = high_head, .heads = hd / p->c, .parts = 1, .channels = p->c, .queries = M, .keys = M,
+        .y = f->high_z, .q = f->high_qkv, .k = arena_at(f->high_qkv, hd), .v = arena_at(f->high_qkv, 2 * hd),
         .y_stride = hd, .q_stride = 3 * hd, .kv_stride = 3 * hd,
     };
     const struct branch low = {
-        .heart = low_head, .heads = ld / p->c, .parts = 1, .channels = p->c, .queries = R, .keys = M,
-        .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = room_at(f->low_kv, ld),
+        .core = low_head, .heads = ld / p->c, .parts = 1, .channels = p->c, .queries = R, .keys = M,
+        .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = arena_at(f->low_kv, ld),
         .y_stride = ld, .q_stride = ld, .kv_stride = 2 * ld,
     };
 
     /* Step 1: a plane that windows tile, and the mean of each window. */
-    for (size_t b; flight_next(t, t->images, &b);) {
+    for (size_t b; team_next(t, t->images, &b);) {
         hilo_naive_pad(f->padded + b * M * C, t->x + b * N * C, p);
         hilo_naive_pool(f->pooled + b * n * C, f->padded + b * M * C, p);
     }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: queries, keys and values. */
-    flight_linear(t, f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M);
-    flight_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R);
-    flight_linear(t, f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n);
-    flight_meet(t);
-    for (size_t b; ld && flight_next(t, t->images, &b);)
+    team_linear(t, f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M);
+    team_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R);
+    team_linear(t, f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n);
+    team_barrier(t);
+    for (size_t b; ld && team_next(t, t->images, &b);)
         hilo_naive_carry(f->low_kv + b * M * 2 * ld, f->window_kv + b * n * 2 * ld, p, 2 * ld);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: attention, head by head. */
     branch_attend(t, &high);
     branch_attend(t, &low);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 4: the output projections mix the heads of a branch. */
-    flight_linear(t, f->high, hd, f->high_z, hd, &f->h_proj, t->images * M);
-    flight_linear(t, f->low, ld, f->low_z, ld, &f->l_proj, t->images * R);
-    flight_meet(t);
+    team_linear(t, f->high, hd, f->high_z, hd, &f->h_proj, t->images * M);
+    team_linear(t, f->low, ld, f->low_z, ld, &f->l_proj, t->images * R);
+    team_barrier(t);
 
     /* Step 5: side by side (Eq. 6), without the padding. */
-    for (size_t b; flight_next(t, t->images, &b);) {
+    for (size_t b; team_next(t, t->images, &b);) {
         real *y = t->y + b * N * C;
-        const real *low_b = room_at(f->low, b * R * ld);
+        const real *low_b = arena_at(f->low, b * R * ld);
         if (f->spread) {
             hilo_naive_spread(f->spread + b * M * ld, low_b, p, ld);
             low_b = f->spread + b * M * ld;
         }
-        hilo_naive_crop(y, C, room_at(f->high, b * M * hd), p, hd);
+        hilo_naive_crop(y, C, arena_at(f->high, b * M * hd), p, hd);
         hilo_naive_crop(y + hd, C, low_b, p, ld);
     }
 }
@@ -162,40 +162,40 @@ static void fly(const struct flight *t)
 static status run(struct plan *plan, real *y, const real *x)
 {
     const struct hilo_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = p->B};
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
     const struct hilo_problem *p = plan->of;
     struct hilo_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t B = p->B, M = p->M, n = p->n, C = p->C, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
 
     /* Step 1: the maps. */
     f->R = R;
-    linear_prepare(&f->h_qkv, &linear_as_it_lies, room, C, 3 * hd);
-    linear_prepare(&f->h_proj, &linear_as_it_lies, room, hd, hd);
-    linear_prepare(&f->l_q, &linear_as_it_lies, room, C, ld);
-    linear_prepare(&f->l_kv, &linear_as_it_lies, room, C, 2 * ld);
-    linear_prepare(&f->l_proj, &linear_as_it_lies, room, ld, ld);
+    linear_prepare(&f->h_qkv, &linear_as_it_lies, arena, C, 3 * hd);
+    linear_prepare(&f->h_proj, &linear_as_it_lies, arena, hd, hd);
+    linear_prepare(&f->l_q, &linear_as_it_lies, arena, C, ld);
+    linear_prepare(&f->l_kv, &linear_as_it_lies, arena, C, 2 * ld);
+    linear_prepare(&f->l_proj, &linear_as_it_lies, arena, ld, ld);
 
     /* Step 2: the tensors of both branches. */
-    room_reals(room, OF_RUN, &f->padded, "the padded plane", B, M, C, 1);
-    room_reals(room, OF_LOAD, &f->mask, "the mask of the windows", hd ? M : 0, M, 1, 1);
-    room_reals(room, OF_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
-    room_reals(room, OF_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
-    room_reals(room, OF_RUN, &f->high, "Hi-Fi's output", B, M, hd, 1);
-    room_reals(room, OF_RUN, &f->pooled, "the means of the windows", B, n, C, 1);
-    room_reals(room, OF_RUN, &f->low_q, "Lo-Fi's query", B, R, ld, 1);
-    room_reals(room, OF_RUN, &f->window_kv, "the windows' key and value", B, n, ld, 2);
-    room_reals(room, OF_RUN, &f->low_kv, "the key and value that tokens carry", B, M, ld, 2);
-    room_reals(room, OF_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
-    room_reals(room, OF_RUN, &f->low, "Lo-Fi's output", B, R, ld, 1);
-    room_reals(room, OF_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld, 1);
-    attention_copies_prepare(&f->copies, room, M, M, p->c);
-    return room_status(room);
+    arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C, 1);
+    arena_reals(arena, PERSISTENT, &f->mask, "the mask of the windows", hd ? M : 0, M, 1, 1);
+    arena_reals(arena, PER_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
+    arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
+    arena_reals(arena, PER_RUN, &f->high, "Hi-Fi's output", B, M, hd, 1);
+    arena_reals(arena, PER_RUN, &f->pooled, "the means of the windows", B, n, C, 1);
+    arena_reals(arena, PER_RUN, &f->low_q, "Lo-Fi's query", B, R, ld, 1);
+    arena_reals(arena, PER_RUN, &f->window_kv, "the windows' key and value", B, n, ld, 2);
+    arena_reals(arena, PER_RUN, &f->low_kv, "the key and value that tokens carry", B, M, ld, 2);
+    arena_reals(arena, PER_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
+    arena_reals(arena, PER_RUN, &f->low, "Lo-Fi's output", B, R, ld, 1);
+    arena_reals(arena, PER_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld, 1);
+    attention_copies_prepare(&f->copies, arena, M, M, p->c);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)
@@ -218,10 +218,10 @@ static double multiply_adds(const void *of)
 {
     const struct hilo_problem *p = of;
     double M = (double)p->M, c = (double)p->c, hd = (double)p->hd, ld = (double)p->ld;
-    double R = p->pooled_queries ? (double)p->n : M, hearts;
+    double R = p->pooled_queries ? (double)p->n : M, core;
 
-    hearts = M * M * (2 * hd + hd / c) + R * M * (2 * ld + ld / c) + (p->pooled_queries ? 3 * M * ld : 0);
-    return hilo_projections(p, p->M) + (double)p->B * hearts;
+    core = M * M * (2 * hd + hd / c) + R * M * (2 * ld + ld / c) + (p->pooled_queries ? 3 * M * ld : 0);
+    return hilo_projections(p, p->M) + (double)p->B * core;
 }
 
 const struct form hilo_naive = {"naive", sizeof(struct hilo_naive), prepare, load, run, NULL, multiply_adds};

@@ -249,9 +249,9 @@ static void one_head(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct lisa_naive *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *q = head_own(one, f->heads.q), *k = head_own(one, f->heads.k), *y = one->y;
-    real *A = head_own(one, f->A), *a = head_own(one, f->a), *kernel = head_own(one, f->kernel);
-    real *Ga = head_own(one, f->Ga), *Gb = head_own(one, f->Gb);
+    real *q = head_thread(one, f->heads.q), *k = head_thread(one, f->heads.k), *y = one->y;
+    real *A = head_thread(one, f->A), *a = head_thread(one, f->a), *kernel = head_thread(one, f->kernel);
+    real *Ga = head_thread(one, f->Ga), *Gb = head_thread(one, f->Gb);
     const real *v = one->v;
 
     /* Step 1: query and key, which are this thread's copies, become unit vectors. */
@@ -296,20 +296,20 @@ static status prepare(struct plan *plan)
 {
     const struct lisa_problem *p = plan->of;
     struct lisa_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
     bool pairs = p->equation != 10, latents = p->equation >= 5 && pairs, channels = p->equation >= 6;
 
-    heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
-    room_reals(room, OF_LOAD, &f->R, "the Toeplitz matrices", p->e_columns, N, N, 1);
-    room_reals(room, OF_LOAD, &f->Ra, "the Toeplitz tensor Ra", latents ? N : 0, N, channels ? c : 1, D);
-    room_reals(room, OF_LOAD, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D, 1);
-    room_reals(room, OF_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1, 1);
-    room_reals(room, OF_THREAD, &f->a, "the structure vectors", latents ? N : 0, D, 1, 1);
-    room_reals(room, OF_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N, 1, 1);
-    room_reals(room, OF_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D, 1);
-    room_reals(room, OF_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D, 1);
-    return room_status(room);
+    heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
+    arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz matrices", p->e_columns, N, N, 1);
+    arena_reals(arena, PERSISTENT, &f->Ra, "the Toeplitz tensor Ra", latents ? N : 0, N, channels ? c : 1, D);
+    arena_reals(arena, PERSISTENT, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D, 1);
+    arena_reals(arena, PER_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", latents ? N : 0, D, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D, 1);
+    arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

@@ -30,7 +30,7 @@ static void write_bias(real *r, const struct msa_problem *p, size_t window, size
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             size_t offset = grid_offset(&w->tokens, windows_token(w, window, i), windows_token(w, window, j));
-            bool apart = windows_side_of(w, window, i) != windows_side_of(w, window, j);
+            bool apart = windows_region_of(w, window, i) != windows_region_of(w, window, j);
             r[i * n + j] = p->rpe ? p->rpe[offset * p->rpe_columns + column] : 0;
             if (apart) r[i * n + j] = -INFINITY;
         }
@@ -41,8 +41,8 @@ static void one_head(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct msa_naive *f = one->plan->state;
     size_t n = p->windows.entries, c = p->c;
-    real *q = head_own(one, f->copies.q), *k = head_own(one, f->copies.k), *v = head_own(one, f->copies.v);
-    real *y = head_own(one, f->copies.y), *r = head_own(one, f->r);
+    real *q = head_thread(one, f->copies.q), *k = head_thread(one, f->copies.k), *v = head_thread(one, f->copies.v);
+    real *y = head_thread(one, f->copies.y), *r = head_thread(one, f->r);
 
     for (size_t w = 0; w < p->windows.count; w++) {
         /* Step 1: the tokens of this window, and R. */
@@ -55,7 +55,7 @@ static void one_head(const struct head *one)
         if (r) write_bias(r, p, w, p->rpe_columns > 1 ? one->head : 0);
 
         /* Step 2: the equation. */
-        attention_naive(y, head_own(one, f->copies.a), q, k, v, r, p->scale, n, n, c);
+        attention_naive(y, head_thread(one, f->copies.a), q, k, v, r, p->scale, n, n, c);
 
         /* Step 3: back to their places. */
         for (size_t i = 0; i < n; i++)
@@ -70,8 +70,8 @@ static void ghosted_image(const struct head *one)
     const struct msa_naive *f = one->plan->state;
     const grid *g = &p->windows.tokens;
     size_t N = p->heads.N, C = p->heads.C, c = p->c, P = g->offsets;
-    real *q = head_own(one, f->copies.q), *k = head_own(one, f->copies.k), *r = head_own(one, f->r);
-    real *maps = head_own(one, f->maps), *filter = head_own(one, f->filter);
+    real *q = head_thread(one, f->copies.q), *k = head_thread(one, f->copies.k), *r = head_thread(one, f->r);
+    real *maps = head_thread(one, f->maps), *filter = head_thread(one, f->filter);
 
     /* Step 1: A_aij, the weights of every head. */
     for (size_t a = 0; a < p->heads.h; a++) {
@@ -103,21 +103,21 @@ static status prepare(struct plan *plan)
 {
     const struct msa_problem *p = plan->of;
     struct msa_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t n = p->windows.entries, ghosts = p->ghost.add ? p->heads.h : 0;
 
-    heads_prepare(plan, (struct hearts){.heart = ghosts ? ghosted_image : one_head, .whole = ghosts > 0});
+    heads_prepare(plan, (struct core_options){.core = ghosts ? ghosted_image : one_head, .whole = ghosts > 0});
     if (ghosts) {
-        room_reals(room, OF_THREAD, &f->copies.q, "the query of a head", n, p->c, 1, 1);
-        room_reals(room, OF_THREAD, &f->copies.k, "the key of a head", n, p->c, 1, 1);
+        arena_reals(arena, PER_THREAD, &f->copies.q, "the query of a head", n, p->c, 1, 1);
+        arena_reals(arena, PER_THREAD, &f->copies.k, "the key of a head", n, p->c, 1, 1);
     } else {
-        attention_copies_prepare(&f->copies, room, n, n, p->c);
+        attention_copies_prepare(&f->copies, arena, n, n, p->c);
     }
-    room_reals(room, OF_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n, 1, 1);
-    ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
-    room_reals(room, OF_THREAD, &f->maps, "the weights of all heads", ghosts, n, n, 1);
-    room_reals(room, OF_THREAD, &f->filter, "the weights of a channel", ghosts ? n : 0, n, 1, 1);
-    return room_status(room);
+    arena_reals(arena, PER_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n, 1, 1);
+    ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
+    arena_reals(arena, PER_THREAD, &f->maps, "the weights of all heads", ghosts, n, n, 1);
+    arena_reals(arena, PER_THREAD, &f->filter, "the weights of a channel", ghosts ? n : 0, n, 1, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

@@ -45,60 +45,60 @@ static void one_head(const struct head *one)
     attention_naive_head(one, &f->copies, NULL, p->scale, p->N, p->M, p->c);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct sra_problem *p = t->plan->of;
     const struct sra_naive *f = t->plan->state;
     size_t N = p->N, M = p->M, C = p->C, reduced = f->reduced ? t->images : 0;
     real *joined = p->w_o ? f->joined : t->y;
     const struct branch heads = {
-        .heart = one_head, .heads = p->h, .parts = 1, .channels = p->c, .queries = N, .keys = M,
+        .core = one_head, .heads = p->h, .parts = 1, .channels = p->c, .queries = N, .keys = M,
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
     /* Step 1: every patch becomes one token, and is normalised. */
-    for (size_t b; flight_next(t, reduced, &b);) {
+    for (size_t b; team_next(t, reduced, &b);) {
         sra_naive_convolve(f->reduced + b * M * C, t->x + b * N * C, p);
         for (size_t m = 0; m < M; m++) layer_norm(f->reduced + (b * M + m) * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
     }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: queries of tokens, keys and values of patches. */
-    flight_linear(t, f->q, C, t->x, C, &f->query, t->images * N);
-    flight_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M);
-    flight_meet(t);
+    team_linear(t, f->q, C, t->x, C, &f->query, t->images * N);
+    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M);
+    team_barrier(t);
 
     /* Step 3: the equation, head by head. */
     branch_attend(t, &heads);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 4: the output projection mixes the heads. */
-    if (p->w_o) flight_linear(t, t->y, C, joined, C, &f->output, t->images * N);
+    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->output, t->images * N);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
     const struct sra_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = p->B};
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
     const struct sra_problem *p = plan->of;
     struct sra_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t B = p->B, N = p->N, M = p->M, C = p->C;
 
-    linear_prepare(&f->query, &linear_as_it_lies, room, C, C);
-    linear_prepare(&f->key_value, &linear_as_it_lies, room, C, 2 * C);
-    linear_prepare(&f->output, &linear_as_it_lies, room, C, C);
-    room_reals(room, OF_RUN, &f->q, "the query", B, N, C, 1);
-    room_reals(room, OF_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
-    room_reals(room, OF_RUN, &f->kv, "key and value", B, M, C, 2);
-    room_reals(room, OF_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
-    attention_copies_prepare(&f->copies, room, N, M, p->c);
-    return room_status(room);
+    linear_prepare(&f->query, &linear_as_it_lies, arena, C, C);
+    linear_prepare(&f->key_value, &linear_as_it_lies, arena, C, 2 * C);
+    linear_prepare(&f->output, &linear_as_it_lies, arena, C, C);
+    arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C, 1);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->kv, "key and value", B, M, C, 2);
+    arena_reals(arena, PER_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
+    attention_copies_prepare(&f->copies, arena, N, M, p->c);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

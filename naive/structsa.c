@@ -109,9 +109,9 @@ static void one_head(const struct head *one)
     size_t N = p->N, c = p->c, JD = p->J * p->D, set = one->head % p->sets;
     const real *hk = f->windows.hk + set * p->D * p->M * p->columns;
     const real *hv = f->windows.hv + set * p->D * p->Mv * p->columns;
-    real *map = head_own(one, f->map), *unfolded = head_own(one, f->unfolded), *a = head_own(one, f->a);
-    real *contexts = head_own(one, f->contexts), *kernels = head_own(one, f->kernels);
-    real *q = head_own(one, f->heads.q);
+    real *map = head_thread(one, f->map), *unfolded = head_thread(one, f->unfolded), *a = head_thread(one, f->a);
+    real *contexts = head_thread(one, f->contexts), *kernels = head_thread(one, f->kernels);
+    real *q = head_thread(one, f->heads.q);
 
     /* Step 1: the query scaled, which is a copy of this head's own. */
     for (size_t ic = 0; ic < N * c; ic++) q[ic] *= p->scale;
@@ -135,16 +135,16 @@ static status prepare(struct plan *plan)
 {
     const struct structsa_problem *p = plan->of;
     struct structsa_naive *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
 
-    heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
-    structsa_windows_prepare(&f->windows, room, OF_LOAD, p);
-    room_reals(room, OF_THREAD, &f->map, "the map of all queries against all keys", p->N, p->N, p->columns, 1);
-    room_reals(room, OF_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns, 1);
-    room_reals(room, OF_THREAD, &f->a, "the attention of all queries", p->N, p->J, p->D, 1);
-    room_reals(room, OF_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->c, 1);
-    room_reals(room, OF_THREAD, &f->kernels, "the kernels of a query", p->J, p->Mv, p->columns, 1);
-    return room_status(room);
+    heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
+    structsa_windows_prepare(&f->windows, arena, PERSISTENT, p);
+    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all keys", p->N, p->N, p->columns, 1);
+    arena_reals(arena, PER_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the attention of all queries", p->N, p->J, p->D, 1);
+    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->c, 1);
+    arena_reals(arena, PER_THREAD, &f->kernels, "the kernels of a query", p->J, p->Mv, p->columns, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

@@ -11,7 +11,7 @@
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
-    {.name = "gate-size", .kind = OPTION_INTEGER, .fallback = "7", .low = 1, .high = 1024,
+    {.name = "gate-size", .kind = OPTION_INTEGER, .default_value = "7", .low = 1, .high = 1024,
      .meaning = "phi works on a map of so many cells a side"},
     DFC_ACTIVATION,
     {0}
@@ -33,16 +33,16 @@ static void adjust_boxes(real *drawn, size_t count)
 
 static const struct tensor_row tensors[] = {
     {.name = "x", .shape = "B N C", .meaning = "the tokens"},
-    {.name = "u4", .shape = "C R", .fan = "C", .meaning = "channels to components"},
-    {.name = "boxes", .shape = "R G 4", .fan = "1", .adjust = adjust_boxes,
+    {.name = "u4", .shape = "C R", .fan_in = "C", .meaning = "channels to components"},
+    {.name = "boxes", .shape = "R G 4", .fan_in = "1", .adjust = adjust_boxes,
      .meaning = "y0 x0 y1 x1 from the middle of the token, in tokens"},
-    {.name = "mix", .shape = "R G", .fan = "G", .meaning = "the weights of a component's boxes, E"},
-    {.name = "phi_w1", .shape = "S C 3 3", .fan = "9*C", .meaning = "the gate's 3x3 convolution"},
-    {.name = "phi_b1", .shape = "S", .fan = "9*C", .meaning = "its bias"},
-    {.name = "phi_w2", .shape = "R S", .fan = "S", .meaning = "the gate's 1x1 convolution"},
-    {.name = "phi_b2", .shape = "R", .fan = "S", .meaning = "its bias"},
-    {.name = "u5", .shape = "D R", .fan = "R", .meaning = "components to channels"},
-    {.name = "b", .shape = "D", .fan = "1", .meaning = "the bias"},
+    {.name = "mix", .shape = "R G", .fan_in = "G", .meaning = "the weights of a component's boxes, E"},
+    {.name = "phi_w1", .shape = "S C 3 3", .fan_in = "9*C", .meaning = "the gate's 3x3 convolution"},
+    {.name = "phi_b1", .shape = "S", .fan_in = "9*C", .meaning = "its bias"},
+    {.name = "phi_w2", .shape = "R S", .fan_in = "S", .meaning = "the gate's 1x1 convolution"},
+    {.name = "phi_b2", .shape = "R", .fan_in = "S", .meaning = "its bias"},
+    {.name = "u5", .shape = "D R", .fan_in = "R", .meaning = "components to channels"},
+    {.name = "b", .shape = "D", .fan_in = "1", .meaning = "the bias"},
     {0}
 };
 
@@ -78,18 +78,18 @@ static status resolve(void *of, const struct problem *p)
         .phi_w2 = lookup_tensor(&names, "phi_w2"), .phi_b2 = lookup_tensor(&names, "phi_b2"),
         .b = lookup_tensor(&names, "b"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 /* ---- phi --------------------------------------------------------------- */
 
-void chopd_gate_prepare(struct chopd_gate *gate, struct room *room, const struct chopd_problem *p, size_t slots)
+void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots)
 {
     size_t cells = p->s * p->s;
-    room_reals(room, OF_RUN, &gate->map, "phi's map", slots, cells, p->R, 1);
-    room_reals(room, OF_RUN, &gate->mean, "the cells of phi", slots, cells, p->C, 1);
-    room_reals(room, OF_RUN, &gate->patches, "the patches of phi's convolution", slots, cells, 9, p->C);
-    room_reals(room, OF_RUN, &gate->hidden, "phi's channels", slots, cells, p->S, 1);
+    arena_reals(arena, PER_RUN, &gate->map, "phi's map", slots, cells, p->R, 1);
+    arena_reals(arena, PER_RUN, &gate->mean, "the cells of phi", slots, cells, p->C, 1);
+    arena_reals(arena, PER_RUN, &gate->patches, "the patches of phi's convolution", slots, cells, 9, p->C);
+    arena_reals(arena, PER_RUN, &gate->hidden, "phi's channels", slots, cells, p->S, 1);
 }
 
 /* What the 3 x 3 convolution sees around a cell: [C][3][3], zero off the map. */

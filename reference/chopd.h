@@ -73,7 +73,7 @@ struct chopd_problem {
  * image x [N][C] fills one slot, on the calling thread. */
 struct chopd_gate { real *map, *mean, *patches, *hidden; };
 
-void chopd_gate_prepare(struct chopd_gate *gate, struct room *room, const struct chopd_problem *p, size_t slots);
+void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots);
 void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const struct chopd_problem *p);
 
 /* Multiply-adds of phi. */

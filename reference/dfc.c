@@ -9,19 +9,19 @@ static const struct option cp_options[] = {DFC_ACTIVATION, {0}};
 
 static const struct tensor_row fc_tensors[] = {
     {.name = "x", .shape = "B M C", .meaning = "the tokens in"},
-    {.name = "w", .shape = "M N C D", .fan = "M*C", .meaning = "a weight for each token and channel in and out"},
+    {.name = "w", .shape = "M N C D", .fan_in = "M*C", .meaning = "a weight for each token and channel in and out"},
     {0}
 };
 
 static const struct tensor_row cp_tensors[] = {
     {.name = "x", .shape = "B M C", .meaning = "the tokens in"},
-    {.name = "u1", .shape = "B R", .optional = true, .fan = "1",
+    {.name = "u1", .shape = "B R", .optional = true, .fan_in = "1",
      .meaning = "what an image makes of each component; ones where it is absent"},
-    {.name = "u2", .shape = "M R", .fan = "M", .meaning = "the tokens in"},
-    {.name = "u3", .shape = "N R", .fan = "1", .meaning = "the tokens out"},
-    {.name = "u4", .shape = "C R", .fan = "C", .meaning = "the channels in"},
-    {.name = "u5", .shape = "D R", .fan = "R", .meaning = "the channels out"},
-    {.name = "b", .shape = "N D", .fan = "1", .meaning = "the bias"},
+    {.name = "u2", .shape = "M R", .fan_in = "M", .meaning = "the tokens in"},
+    {.name = "u3", .shape = "N R", .fan_in = "1", .meaning = "the tokens out"},
+    {.name = "u4", .shape = "C R", .fan_in = "C", .meaning = "the channels in"},
+    {.name = "u5", .shape = "D R", .fan_in = "R", .meaning = "the channels out"},
+    {.name = "b", .shape = "N D", .fan_in = "1", .meaning = "the bias"},
     {0}
 };
 
@@ -58,7 +58,7 @@ static status resolve_fc(void *of, const struct problem *p)
         .B = lookup_size(&names, "B"), .M = lookup_size(&names, "M"), .N = lookup_size(&names, "N"),
         .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .w = lookup_tensor(&names, "w"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 static status resolve_cp(void *of, const struct problem *p)
@@ -71,7 +71,7 @@ static status resolve_cp(void *of, const struct problem *p)
         .u1 = lookup_tensor(&names, "u1"), .u2 = lookup_tensor(&names, "u2"), .u3 = lookup_tensor(&names, "u3"),
         .u4 = lookup_tensor(&names, "u4"), .u5 = lookup_tensor(&names, "u5"), .b = lookup_tensor(&names, "b"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 double fc_multiply_adds(const void *of)

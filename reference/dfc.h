@@ -67,7 +67,7 @@ double fc_multiply_adds(const void *of);
 
 /* sigma, as an option of every layer here; whether it is GELU. */
 #define DFC_ACTIVATION \
-    {.name = "activation", .kind = OPTION_CHOICE, .fallback = "gelu", .choices = "gelu|none", \
+    {.name = "activation", .kind = OPTION_CHOICE, .default_value = "gelu", .choices = "gelu|none", \
      .meaning = "sigma: the exact GELU, or nothing"}
 
 bool dfc_gelu(struct lookup *names);

@@ -10,52 +10,52 @@ static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
     {.name = "kernel", .kind = OPTION_INTEGER, .low = 1, .high = 16383, .letter = "K",
      .meaning = "neighbours are KxK tokens, K odd"},
-    {.name = "dilation", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536,
+    {.name = "dilation", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536,
      .meaning = "steps between neighbours"},
-    {.name = "equation", .kind = OPTION_CHOICE, .fallback = "7", .choices = "4|6|7",
+    {.name = "equation", .kind = OPTION_CHOICE, .default_value = "7", .choices = "4|6|7",
      .meaning = "the paper's equation; 7 is Hadamard attention"},
-    {.name = "variant", .kind = OPTION_CHOICE, .fallback = "", .choices = "final",
+    {.name = "variant", .kind = OPTION_CHOICE, .default_value = "", .choices = "final",
      .meaning = "the authors' final module, in place of an equation"},
-    {.name = "group-width", .kind = OPTION_INTEGER, .fallback = "8", .low = 1, .high = 65536, .letter = "g",
+    {.name = "group-width", .kind = OPTION_INTEGER, .default_value = "8", .low = 1, .high = 65536, .letter = "g",
      .meaning = "channels of a group of the final variant's convolution"},
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
+    {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "h",
      .meaning = "heads: filters for each token"},
     OPTIONS_GHOST,
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX,
+    {.name = "scale", .kind = OPTION_REAL, .default_value = "1", .low = -REAL_MAX, .high = REAL_MAX,
      .meaning = "multiplies q*k; in Eq. 6 q and k each, in Eq. 4 q.k"},
-    {.name = "terms", .kind = OPTION_CHOICE, .fallback = "qk+qr+rk+b", .meaning = "of Eq. 4: some of these"},
-    {.name = "norm", .kind = OPTION_CHOICE, .fallback = "softmax", .choices = "softmax|identity|filter",
+    {.name = "terms", .kind = OPTION_CHOICE, .default_value = "qk+qr+rk+b", .meaning = "of Eq. 4: some of these"},
+    {.name = "norm", .kind = OPTION_CHOICE, .default_value = "softmax", .choices = "softmax|identity|filter",
      .meaning = "of Eq. 4"},
-    {.name = "area", .kind = OPTION_CHOICE, .fallback = "neighbourhood", .choices = "neighbourhood|window",
+    {.name = "area", .kind = OPTION_CHOICE, .default_value = "neighbourhood", .choices = "neighbourhood|window",
      .meaning = "of Eq. 4"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
-    {.name = "conv_w", .shape = "Q g K K", .when = "variant=final", .fan = "g*K*K",
+    {.name = "conv_w", .shape = "Q g K K", .when = "variant=final", .fan_in = "g*K*K",
      .meaning = "group convolution of q*k, Q channels in groups of g"},
-    {.name = "conv_b", .shape = "Q", .when = "variant=final", .fan = "g*K*K", .meaning = "its bias"},
-    {.name = "w_qkv", .shape = "3*C C", .when = "variant=", .fan = "C", .meaning = "rows make query, key, value"},
-    {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan = "C",
+    {.name = "conv_b", .shape = "Q", .when = "variant=final", .fan_in = "g*K*K", .meaning = "its bias"},
+    {.name = "w_qkv", .shape = "3*C C", .when = "variant=", .fan_in = "C", .meaning = "rows make query, key, value"},
+    {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan_in = "C",
      .meaning = "rows make query, key (Q each), value (C)"},
-    {.name = "b_qkv", .shape = "3*C", .when = "variant=", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "b_qkv", .shape = "2*Q+C", .when = "variant=final", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "rk", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C",
+    {.name = "b_qkv", .shape = "3*C", .when = "variant=", .optional = true, .fan_in = "C", .meaning = "their bias"},
+    {.name = "b_qkv", .shape = "2*Q+C", .when = "variant=final", .optional = true, .fan_in = "C", .meaning = "their bias"},
+    {.name = "rk", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan_in = "C",
      .meaning = "logits from the token itself"},
-    {.name = "rq", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C",
+    {.name = "rq", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan_in = "C",
      .meaning = "logits from its neighbours"},
-    {.name = "rb", .shape = "h K*K", .when = "equation=6|7 & variant=", .fan = "1",
+    {.name = "rb", .shape = "h K*K", .when = "equation=6|7 & variant=", .fan_in = "1",
      .meaning = "logits of relative position"},
-    {.name = "rk", .shape = "C h T", .when = "equation=4 & terms~qr & variant=", .fan = "C",
+    {.name = "rk", .shape = "C h T", .when = "equation=4 & terms~qr & variant=", .fan_in = "C",
      .meaning = "term qr: the query meets an offset"},
-    {.name = "rq", .shape = "C h T", .when = "equation=4 & terms~rk & variant=", .fan = "C",
+    {.name = "rq", .shape = "C h T", .when = "equation=4 & terms~rk & variant=", .fan_in = "C",
      .meaning = "term rk: the key meets an offset"},
-    {.name = "rb", .shape = "h T", .when = "equation=4 & terms~b & variant=", .fan = "1",
+    {.name = "rb", .shape = "h T", .when = "equation=4 & terms~b & variant=", .fan_in = "1",
      .meaning = "term b: a bias per offset"},
-    {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan = "Q",
+    {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan_in = "Q",
      .meaning = "logits from the convolved channels"},
-    {.name = "mix_b", .shape = "h*K*K", .when = "variant=final", .fan = "Q", .meaning = "their bias"},
+    {.name = "mix_b", .shape = "h*K*K", .when = "variant=final", .fan_in = "Q", .meaning = "their bias"},
     TENSORS_GHOST("C K*K", "equation=6|7", NULL),
     TENSORS_OUTPUT,
     {0}
@@ -110,7 +110,7 @@ static status derive(struct problem *p)
     struct lookup names = {.problem = p};
     size_t K = lookup_size(&names, "K"), offsets;
     bool windows = lookup_choice(&names, "area") == 1;
-    status s = names.refusal;
+    status s = names.error;
 
     if (!s.code) s = misplaced(p);
     if (s.code) return s;
@@ -145,7 +145,7 @@ static status resolve(void *of, const struct problem *p)
     };
     e->entries = e->K * e->K;
     e->ghost = ghost_problem(&names, e->entries);
-    return names.refusal;
+    return names.error;
 }
 
 /* Groups are whole, and Eq. 8's power has a value for every base. */
@@ -187,15 +187,15 @@ void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
 
 /* ---- tables that a plan keeps ---------------------------------------------- */
 
-void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p)
+void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p)
 {
     const size_t sides[] = {p->K, p->K};
     grid window;
-    room_refuse(room, grid_create(&window, 2, sides));
-    room_refuse(room, windows_create(&area->windows, &p->grid, p->windows ? p->K : 0));
-    neighbours_prepare(&area->around, room, &p->grid, &window, NULL, p->dilation);
+    arena_fail(arena, grid_create(&window, 2, sides));
+    arena_fail(arena, windows_create(&area->windows, &p->grid, p->windows ? p->K : 0));
+    neighbours_prepare(&area->around, arena, &p->grid, &window, NULL, p->dilation);
     if (p->equation == 4)
-        room_objects(room, OF_LOAD, &area->offset, "the offsets", p->heads.N, p->entries, sizeof *area->offset);
+        arena_objects(arena, PERSISTENT, &area->offset, "the offsets", p->heads.N, p->entries, sizeof *area->offset);
 }
 
 /* A token's window mates, and their offsets among the (2K-1)^2. */

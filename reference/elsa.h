@@ -112,7 +112,7 @@ struct elsa_area {
     int *offset;                /* [N][K^2], below T; NULL but in Eq. 4 */
 };
 
-void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p);
+void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p);
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
 /* ---- what it costs --------------------------------------------------------- */

@@ -9,9 +9,9 @@
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
     OPTION_HEADS,
-    {.name = "window", .kind = OPTION_INTEGER, .fallback = "2", .low = 1, .high = 65536, .letter = "s",
+    {.name = "window", .kind = OPTION_INTEGER, .default_value = "2", .low = 1, .high = 65536, .letter = "s",
      .meaning = "windows are s x s tokens; 1 is plain attention, all heads in Lo-Fi"},
-    {.name = "alpha", .kind = OPTION_REAL, .fallback = "0.9", .low = 0, .high = 1,
+    {.name = "alpha", .kind = OPTION_REAL, .default_value = "0.9", .low = 0, .high = 1,
      .meaning = "share of the heads in Lo-Fi, rounded down to whole heads"},
     {.name = "pooled-queries", .kind = OPTION_FLAG, .meaning = "Lo-Fi's queries from the pooled map too (Tab. 9)"},
     {0}
@@ -19,16 +19,16 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
-    {.name = "h_qkv", .shape = "3*hd C", .fan = "C", .meaning = "Hi-Fi: rows make query, key, value"},
-    {.name = "h_qkv_b", .shape = "3*hd", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "h_proj", .shape = "hd hd", .fan = "hd", .meaning = "Hi-Fi: output projection"},
-    {.name = "h_proj_b", .shape = "hd", .optional = true, .fan = "hd", .meaning = "its bias"},
-    {.name = "l_q", .shape = "ld C", .fan = "C", .meaning = "Lo-Fi: rows make the query"},
-    {.name = "l_q_b", .shape = "ld", .optional = true, .fan = "C", .meaning = "its bias"},
-    {.name = "l_kv", .shape = "2*ld C", .fan = "C", .meaning = "Lo-Fi: rows make key and value of a window"},
-    {.name = "l_kv_b", .shape = "2*ld", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "l_proj", .shape = "ld ld", .fan = "ld", .meaning = "Lo-Fi: output projection"},
-    {.name = "l_proj_b", .shape = "ld", .optional = true, .fan = "ld", .meaning = "its bias"},
+    {.name = "h_qkv", .shape = "3*hd C", .fan_in = "C", .meaning = "Hi-Fi: rows make query, key, value"},
+    {.name = "h_qkv_b", .shape = "3*hd", .optional = true, .fan_in = "C", .meaning = "their bias"},
+    {.name = "h_proj", .shape = "hd hd", .fan_in = "hd", .meaning = "Hi-Fi: output projection"},
+    {.name = "h_proj_b", .shape = "hd", .optional = true, .fan_in = "hd", .meaning = "its bias"},
+    {.name = "l_q", .shape = "ld C", .fan_in = "C", .meaning = "Lo-Fi: rows make the query"},
+    {.name = "l_q_b", .shape = "ld", .optional = true, .fan_in = "C", .meaning = "its bias"},
+    {.name = "l_kv", .shape = "2*ld C", .fan_in = "C", .meaning = "Lo-Fi: rows make key and value of a window"},
+    {.name = "l_kv_b", .shape = "2*ld", .optional = true, .fan_in = "C", .meaning = "their bias"},
+    {.name = "l_proj", .shape = "ld ld", .fan_in = "ld", .meaning = "Lo-Fi: output projection"},
+    {.name = "l_proj_b", .shape = "ld", .optional = true, .fan_in = "ld", .meaning = "its bias"},
     {0}
 };
 
@@ -64,7 +64,7 @@ static status resolve(void *of, const struct problem *problem)
         .l_kv = lookup_tensor(&names, "l_kv"), .l_kv_b = lookup_tensor(&names, "l_kv_b"),
         .l_proj = lookup_tensor(&names, "l_proj"), .l_proj_b = lookup_tensor(&names, "l_proj_b"),
     };
-    if (names.refusal.code) return names.refusal;
+    if (names.error.code) return names.error;
 
     /* The padded plane has no offsets: nothing asks for them, and there may be too many. */
     status s = windows_create(&p->windows, &problem->grid, p->s);

@@ -11,9 +11,9 @@ static const struct letter letters[] = {
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
-    {.name = "equation", .kind = OPTION_CHOICE, .fallback = "10", .choices = "4|5|6|7|10",
+    {.name = "equation", .kind = OPTION_CHOICE, .default_value = "10", .choices = "4|5|6|7|10",
      .meaning = "the paper's equation; 10 is LiSA itself"},
-    {.name = "kernel", .kind = OPTION_KERNEL, .fallback = "", .letter = "M",
+    {.name = "kernel", .kind = OPTION_KERNEL, .default_value = "", .letter = "M",
      .meaning = "Eq. 10 with local kernels, odd sizes; without, they span the grid"},
     OPTION_HEADS,
     {0}
@@ -22,17 +22,17 @@ static const struct option options[] = {
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
-    {.name = "e", .shape = "P 1 | P h", .when = "equation=4", .fan = "N", .meaning = "one RPE, or one per head"},
-    {.name = "ea", .shape = "P D", .when = "equation=5", .fan = "N", .meaning = "D RPEs that read the correlation"},
-    {.name = "ea", .shape = "P c D", .when = "equation=6|7", .fan = "N", .meaning = "D RPEs per channel"},
-    {.name = "eb", .shape = "P D", .when = "equation=5|6|7", .fan = "N", .meaning = "D RPEs that make the kernel"},
-    {.name = "wa", .shape = "M c D", .when = "equation=10", .fan = "M",
+    {.name = "e", .shape = "P 1 | P h", .when = "equation=4", .fan_in = "N", .meaning = "one RPE, or one per head"},
+    {.name = "ea", .shape = "P D", .when = "equation=5", .fan_in = "N", .meaning = "D RPEs that read the correlation"},
+    {.name = "ea", .shape = "P c D", .when = "equation=6|7", .fan_in = "N", .meaning = "D RPEs per channel"},
+    {.name = "eb", .shape = "P D", .when = "equation=5|6|7", .fan_in = "N", .meaning = "D RPEs that make the kernel"},
+    {.name = "wa", .shape = "M c D", .when = "equation=10", .fan_in = "M",
      .meaning = "kernels of the key; M = N, or local"},
-    {.name = "wb", .shape = "M D", .when = "equation=10", .fan = "M", .meaning = "kernels of the value"},
-    {.name = "ba", .shape = "c D", .when = "equation=5", .optional = true, .fan = "c",
+    {.name = "wb", .shape = "M D", .when = "equation=10", .fan_in = "M", .meaning = "kernels of the value"},
+    {.name = "ba", .shape = "c D", .when = "equation=5", .optional = true, .fan_in = "c",
      .meaning = "bias beside the key side"},
-    {.name = "ba", .shape = "c D", .when = "equation=7|10", .fan = "c", .meaning = "bias beside the key side"},
-    {.name = "bb", .shape = "c D", .when = "equation=5|6|7|10", .fan = "c", .meaning = "bias beside the value side"},
+    {.name = "ba", .shape = "c D", .when = "equation=7|10", .fan_in = "c", .meaning = "bias beside the key side"},
+    {.name = "bb", .shape = "c D", .when = "equation=5|6|7|10", .fan_in = "c", .meaning = "bias beside the value side"},
     TENSORS_OUTPUT,
     {0}
 };
@@ -61,12 +61,12 @@ static status resolve(void *of, const struct problem *p)
         .wa = lookup_tensor(&names, "wa"), .wb = lookup_tensor(&names, "wb"),
         .ba = lookup_tensor(&names, "ba"), .bb = lookup_tensor(&names, "bb"),
     };
-    if (!names.refusal.code && lookup_given(&names, "kernel")) {
+    if (!names.error.code && lookup_given(&names, "kernel")) {
         status s = grid_create(&l->window, p->grid.axes, lookup_sizes(&names, "kernel"));
         if (s.code) return status_at(s, "option --kernel");
     }
     l->wraps = l->equation == 10 && !l->window.axes;
-    return names.refusal;
+    return names.error;
 }
 
 /* On an axis of n tokens, n - o of them are o away from another on either side. */

@@ -8,9 +8,9 @@ static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
     OPTION_HEADS,
     OPTION_SCALE,
-    {.name = "window", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 65536,
+    {.name = "window", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 65536,
      .meaning = "attend within windows of this edge (2-D grids)"},
-    {.name = "shift", .kind = OPTION_INTEGER, .fallback = "0", .low = 0, .high = 65535,
+    {.name = "shift", .kind = OPTION_INTEGER, .default_value = "0", .low = 0, .high = 65535,
      .meaning = "windows of the plane rolled by so much, less than the window"},
     OPTIONS_GHOST,
     {0}
@@ -19,7 +19,7 @@ static const struct option options[] = {
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
-    {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan = "1",
+    {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan_in = "1",
      .meaning = "added to the scores, one for all heads or one per head: entry key minus query, row-major"},
     TENSORS_GHOST("C P", "window=", "head-map|lambda|gamma"),
     TENSORS_OUTPUT,
@@ -31,7 +31,7 @@ static status derive(struct problem *p)
     struct lookup names = {.problem = p};
     static const char *const ghost[] = {"head-map", "lambda", "gamma"};
     size_t s = lookup_whole(&names, "window"), t = lookup_whole(&names, "shift");
-    if (names.refusal.code) return names.refusal;
+    if (names.error.code) return names.error;
     if (s && p->grid.axes != 2)
         return bad_input("option --window: found a grid of %d axes, expected two", p->grid.axes);
     if (s && (p->grid.size[0] % s || p->grid.size[1] % s))
@@ -57,7 +57,7 @@ static status resolve(void *of, const struct problem *p)
     m->ghost = ghost_problem(&names, p->grid.offsets);
     status s = windows_create(&m->windows, &p->grid, lookup_whole(&names, "window"));
     if (!s.code) s = windows_shift(&m->windows, lookup_whole(&names, "shift"));
-    return names.refusal.code ? names.refusal : s;
+    return names.error.code ? names.error : s;
 }
 
 /* Powers of the ghost head have values. */

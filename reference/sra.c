@@ -9,7 +9,7 @@
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
-    {.name = "reduction", .kind = OPTION_INTEGER, .fallback = "2", .low = 1, .high = 65536, .letter = "s",
+    {.name = "reduction", .kind = OPTION_INTEGER, .default_value = "2", .low = 1, .high = 65536, .letter = "s",
      .meaning = "keys and values stand for patches of this edge"},
     OPTION_HEADS,
     OPTION_SCALE,
@@ -18,15 +18,15 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
-    {.name = "w_q", .shape = "C C", .fan = "C", .meaning = "rows make the query"},
-    {.name = "b_q", .shape = "C", .optional = true, .fan = "C", .meaning = "its bias"},
-    {.name = "sr_w", .shape = "R C s s", .fan = "C*s*s",
+    {.name = "w_q", .shape = "C C", .fan_in = "C", .meaning = "rows make the query"},
+    {.name = "b_q", .shape = "C", .optional = true, .fan_in = "C", .meaning = "its bias"},
+    {.name = "sr_w", .shape = "R C s s", .fan_in = "C*s*s",
      .meaning = "convolution with stride s; R = C, or 0 without reduction"},
-    {.name = "sr_b", .shape = "R", .optional = true, .fan = "C", .meaning = "its bias"},
-    {.name = "norm_g", .shape = "R", .fan = "1", .meaning = "gain of the layer norm behind it"},
-    {.name = "norm_b", .shape = "R", .fan = "C", .meaning = "bias of the layer norm"},
-    {.name = "w_kv", .shape = "2*C C", .fan = "C", .meaning = "rows make key, value of the reduced plane"},
-    {.name = "b_kv", .shape = "2*C", .optional = true, .fan = "C", .meaning = "their bias"},
+    {.name = "sr_b", .shape = "R", .optional = true, .fan_in = "C", .meaning = "its bias"},
+    {.name = "norm_g", .shape = "R", .fan_in = "1", .meaning = "gain of the layer norm behind it"},
+    {.name = "norm_b", .shape = "R", .fan_in = "C", .meaning = "bias of the layer norm"},
+    {.name = "w_kv", .shape = "2*C C", .fan_in = "C", .meaning = "rows make key, value of the reduced plane"},
+    {.name = "b_kv", .shape = "2*C", .optional = true, .fan_in = "C", .meaning = "their bias"},
     TENSORS_OUTPUT,
     {0}
 };
@@ -61,7 +61,7 @@ static status resolve(void *of, const struct problem *problem)
     };
     status s = windows_create(&p->patches, &problem->grid, p->s);
     p->M = p->patches.count;
-    return names.refusal.code ? names.refusal : s;
+    return names.error.code ? names.error : s;
 }
 
 double sra_multiply_adds(const void *of)

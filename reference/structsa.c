@@ -9,13 +9,13 @@ static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
     {.name = "kernel", .kind = OPTION_KERNEL, .letter = "M",
      .meaning = "the window around a key, odd sizes: M, MxM or MxMxM"},
-    {.name = "value-kernel", .kind = OPTION_KERNEL, .fallback = "", .letter = "M'",
+    {.name = "value-kernel", .kind = OPTION_KERNEL, .default_value = "", .letter = "M'",
      .meaning = "the window of the aggregators, odd sizes; that of the keys where none is given"},
-    {.name = "stride", .kind = OPTION_STEPS, .fallback = "1", .low = 1, .high = 65536,
+    {.name = "stride", .kind = OPTION_STEPS, .default_value = "1", .low = 1, .high = 65536,
      .meaning = "one key every s tokens along all axes, or along each: s, HxW or TxHxW"},
-    {.name = "equation", .kind = OPTION_CHOICE, .fallback = "16", .choices = "4|5|16",
+    {.name = "equation", .kind = OPTION_CHOICE, .default_value = "16", .choices = "4|5|16",
      .meaning = "the paper's equation; 16 is StructSA itself"},
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX,
+    {.name = "scale", .kind = OPTION_REAL, .default_value = "1", .low = -REAL_MAX, .high = REAL_MAX,
      .meaning = "multiplies q"},
     OPTION_HEADS,
     {0}
@@ -24,11 +24,11 @@ static const struct option options[] = {
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
-    {.name = "uk", .shape = "M D", .when = "equation=4|5", .fan = "M*c", .meaning = "D pattern detectors"},
-    {.name = "uv", .shape = "D", .when = "equation=4", .fan = "1", .meaning = "the weight of each pattern"},
-    {.name = "uv", .shape = "M' D", .when = "equation=5", .fan = "M'", .meaning = "D context aggregators"},
-    {.name = "hk", .shape = "D M C", .when = "equation=16", .fan = "M*c", .meaning = "D detectors per channel"},
-    {.name = "hv", .shape = "D M' C", .when = "equation=16", .fan = "M'", .meaning = "D aggregators per channel"},
+    {.name = "uk", .shape = "M D", .when = "equation=4|5", .fan_in = "M*c", .meaning = "D pattern detectors"},
+    {.name = "uv", .shape = "D", .when = "equation=4", .fan_in = "1", .meaning = "the weight of each pattern"},
+    {.name = "uv", .shape = "M' D", .when = "equation=5", .fan_in = "M'", .meaning = "D context aggregators"},
+    {.name = "hk", .shape = "D M C", .when = "equation=16", .fan_in = "M*c", .meaning = "D detectors per channel"},
+    {.name = "hv", .shape = "D M' C", .when = "equation=16", .fan_in = "M'", .meaning = "D aggregators per channel"},
     TENSORS_OUTPUT,
     {0}
 };
@@ -59,7 +59,7 @@ static status resolve(void *of, const struct problem *p)
         .uk = lookup_tensor(&names, "uk"), .uv = lookup_tensor(&names, "uv"),
         .hk = lookup_tensor(&names, "hk"), .hv = lookup_tensor(&names, "hv"),
     };
-    if (names.refusal.code) return names.refusal;
+    if (names.error.code) return names.error;
     if (s->equation == STRUCTSA_EQ4) value = point;
     if (s->equation == STRUCTSA_EQ16) {
         s->columns = s->c;
@@ -101,13 +101,13 @@ const struct declaration structsa = {
 
 /* ---- windows and filters --------------------------------------------------- */
 
-void structsa_windows_prepare(struct structsa_windows *w, struct room *room, enum room_time filters,
+void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, enum lifetime filters,
                               const struct structsa_problem *p)
 {
-    neighbours_prepare(&w->keys, room, &p->tokens, &p->key_window, p->stride, 1);
-    neighbours_prepare(&w->values, room, &p->tokens, &p->value_window, p->stride, 1);
-    room_reals(room, filters, &w->hk, "the detectors", p->sets, p->D, p->M, p->columns);
-    room_reals(room, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
+    neighbours_prepare(&w->keys, arena, &p->tokens, &p->key_window, p->stride, 1);
+    neighbours_prepare(&w->values, arena, &p->tokens, &p->value_window, p->stride, 1);
+    arena_reals(arena, filters, &w->hk, "the detectors", p->sets, p->D, p->M, p->columns);
+    arena_reals(arena, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
 }
 
 /* Each set its slice of h [D][entries][sets columns]. */

@@ -98,8 +98,8 @@ struct structsa_windows {
 };
 
 /* prepare asks for all of it, the filters for the time that the form needs
- * them: OF_LOAD or WHILE_LOADING. */
-void structsa_windows_prepare(struct structsa_windows *w, struct room *room, enum room_time filters,
+ * them: PERSISTENT or LOAD_SCRATCH. */
+void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, enum lifetime filters,
                               const struct structsa_problem *p);
 void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p);
 

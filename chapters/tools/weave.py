@@ -244,9 +244,9 @@ def tables(here, file, *asked):
 
 # ---- Claims
 
-APPROXIMATE = re.compile(r'\b(within|beyond|alike|worse|[a-z_]*holds|promise_one_function|'
-                         r'promise_every_tensor_counts|promise_rung)\(')
-COUNTED = re.compile(r'(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(')
+APPROXIMATE = re.compile(r'\b(within|beyond|alike|worse|[a-z_]*holds|property_one_function|'
+                         r'property_every_tensor_counts|promise_rung)\(')
+COUNTED = re.compile(r'(multiplications|fixture_peak|multiply_adds|fixture_cores|problem_parameters)\(')
 ONE_FUNCTION = re.compile(r'^forms_(of_the_layers_)?are_one_function$|_forms_are_one_function$|^forms_agree$')
 
 

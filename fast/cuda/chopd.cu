@@ -417,22 +417,22 @@ __global__ void plane_kept(layer p, array<real> z, reals lies, reals map, reals 
 /* ---- the ladder ------------------------------------------------------------------------- */
 
 /* True if a version uses the passes of cuda3. */
-bool by_passes(int rung, const struct chopd_problem *p)
+bool by_passes(int version, const struct chopd_problem *p)
 {
-    return rung == 3 || (rung > 3 && plane_bytes(p, 1) > shared_most());
+    return version == 3 || (version > 3 && plane_bytes(p, 1) > shared_most());
 }
 
 /* Planes of a block: as many as a warp has lanes for, and shared memory. */
-size_t planes_together(int rung, const struct chopd_problem *p)
+size_t planes_together(int version, const struct chopd_problem *p)
 {
-    size_t planes = rung > 5 && p->W < 32 ? 32 / p->W : 1;
+    size_t planes = version > 5 && p->W < 32 ? 32 / p->W : 1;
     while (plane_bytes(p, planes) > shared_most()) planes--;
     return planes;
 }
 
-template <int rung> void prepare(struct chopd_device *on, const struct chopd_problem *p)
+template <int version> void prepare(struct chopd_device *on, const struct chopd_problem *p)
 {
-    size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s, direct = rung < 3;
+    size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s, direct = version < 3;
 
     device_tensor(on, &on->u4, "u4", &p->u4, C, R);
     device_tensor(on, &on->u5, "u5", &p->u5, D, R);
@@ -449,16 +449,16 @@ template <int rung> void prepare(struct chopd_device *on, const struct chopd_pro
     device_reals(on, &on->map, "phi's map", B, cells, R);
     device_reals(on, &on->z, "the components", B, R, N);
     device_reals(on, &on->pooled, "the pooled components", direct, B, R, N);
-    device_reals(on, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
+    device_reals(on, &on->columns, "running sums down the columns", by_passes(version, p) ? B : 0, R, G, N);
     device_reals(on, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
     device_reals(on, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2);
-    room_reals(&on->plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
-    room_reals(&on->plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
 }
 
-template <int rung> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
+template <int version> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
 {
-    size_t H = p->H, W = p->W, boxes = rung < 3 ? 0 : p->R * p->G;
+    size_t H = p->H, W = p->W, boxes = version < 3 ? 0 : p->R * p->G;
 
     for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
     device_upload(on, on->lies, on->lies_read, boxes * LIES);
@@ -471,51 +471,51 @@ template <int rung> void load_tables(struct chopd_device *on, const struct chopd
 }
 
 /* From z to the input of the last product. */
-template <int rung> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
+template <int version> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
     const layer of = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
 
-    if (rung < 3) {
-        LAUNCH_EACH(on, each_pooled<rung == 2>, outputs, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+    if (version < 3) {
+        LAUNCH_EACH(on, each_pooled<version == 2>, outputs, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
                     outputs);
         return on->pooled;
-    } else if (by_passes(rung, p)) {
+    } else if (by_passes(version, p)) {
         LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
         LAUNCH_EACH(on, columns_summed, threads, of, on->columns, on->z, on->lies, threads);
         LAUNCH_EACH(on, edges_gathered, outputs, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
     } else {
-        size_t few = planes_together(rung, p);
-        LAUNCH(on, plane_kept<rung == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,
+        size_t few = planes_together(version, p);
+        LAUNCH(on, plane_kept<version == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,
                on->z, on->lies, on->map, on->taps, (int)few, planes);
     }
     return on->z;
 }
 
-template <int rung> void run(struct chopd_device *on, const struct chopd_problem *p)
+template <int version> void run(struct chopd_device *on, const struct chopd_problem *p)
 {
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R;
 
     /* Step 1: the gate's small map, and channels to components. */
-    phi(on, p, rung > 1);
-    if (rung > 1) device_product(on, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
+    phi(on, p, version > 1);
+    if (version > 1) device_product(on, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
     else device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
 
     /* Step 2: every component pools over its boxes. */
-    array<real> pooled = pool<rung>(on, p);
+    array<real> pooled = pool<version>(on, p);
 
     /* Step 3: components to channels, and sigma. */
-    if (rung > 1) device_product(on, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
+    if (version > 1) device_product(on, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
     else device_product(on, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
 }
 
 /* That of the equation as if all boxes were as large as the grid. */
-template <int rung> double multiply_adds(const void *of)
+template <int version> double multiply_adds(const void *of)
 {
     const struct chopd_problem *p = (const struct chopd_problem *)of;
     double N = (double)p->N, R = (double)p->R, G = (double)p->G;
-    double pooling = rung < 3 ? N * G * 3 + G : 6 * G;
+    double pooling = version < 3 ? N * G * 3 + G : 6 * G;
     return (double)p->B * (N * R * ((double)p->C + (double)p->D + pooling + 4) + chopd_gate_multiply_adds(p));
 }
 

@@ -107,7 +107,7 @@ constexpr real LOWEST = -REAL_MAX;
 struct device {
     struct plan *plan;
     array<real> x, y;                   /* of all images */
-    status refusal;                     /* the first error */
+    status error;                     /* the first error */
     bool forks;                         /* set by the prepare of a form that calls device_fork */
     bool apart;                         /* there are two branches now */
     int arrays;
@@ -195,9 +195,9 @@ void device_join(struct device *d);
 /* Begins two branches; false if they are not allowed now. */
 static inline bool device_parts(struct device *d)
 {
-    if (d->refusal.code) return false;
+    if (d->error.code) return false;
     if (!d->forks || d->apart) {
-        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
+        d->error = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
         return false;
     }
     return d->apart = true;
@@ -245,7 +245,7 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
         if ((size_t)(bytes) > DEVICE_SHARED) \
             device_check(d, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
                          #kernel); \
-        if ((d)->refusal.code) break; \
+        if ((d)->error.code) break; \
         DEVICE_LAUNCH(kernel, device_grid(blocks), threads, bytes, (d)->here.stream)(__VA_ARGS__); \
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
@@ -260,8 +260,8 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
 #else
 #define LAUNCH(d, kernel, blocks, threads, bytes, ...) \
     do { \
-        if ((d)->refusal.code) break; \
-        (d)->refusal = emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(__VA_ARGS__); }); \
+        if ((d)->error.code) break; \
+        (d)->error = emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(__VA_ARGS__); }); \
     } while (0)
 #endif
 
@@ -288,7 +288,7 @@ template <auto PREPARE> status device_form_prepare(struct plan *plan)
     device_step<PREPARE>::take(plan);
     device_reals(d, &d->x, "x", problem_input_count(plan->problem));
     device_reals(d, &d->y, "y", problem_output_count(plan->problem));
-    return room_status(&plan->room);
+    return arena_status(&plan->arena);
 }
 template <auto LOAD> status device_form_load(struct plan *plan)
 {

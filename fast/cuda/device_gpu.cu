@@ -21,20 +21,20 @@ static bool failed(bool error)
 /* Keeps the first error, by the name of what was being done. */
 void device_check(struct device *d, cudaError_t error, const char *what)
 {
-    if (failed(error != cudaSuccess) && !d->refusal.code)
-        d->refusal = failure("%s: CUDA: %s", what, cudaGetErrorString(error));
+    if (failed(error != cudaSuccess) && !d->error.code)
+        d->error = failure("%s: CUDA: %s", what, cudaGetErrorString(error));
 }
 
 static void check_library(struct device *d, cublasStatus_t error, const char *what)
 {
-    if (failed(error != CUBLAS_STATUS_SUCCESS) && !d->refusal.code)
-        d->refusal = failure("%s: cuBLAS: %s", what, cublasGetStatusString(error));
+    if (failed(error != CUBLAS_STATUS_SUCCESS) && !d->error.code)
+        d->error = failure("%s: cuBLAS: %s", what, cublasGetStatusString(error));
 }
 
 static void check_fourier(struct device *d, cufftResult error, const char *what)
 {
-    if (failed(error != CUFFT_SUCCESS) && !d->refusal.code)
-        d->refusal = failure("%s: cuFFT: error %d", what, (int)error);
+    if (failed(error != CUFFT_SUCCESS) && !d->error.code)
+        d->error = failure("%s: cuFFT: error %d", what, (int)error);
 }
 
 /* An attribute of a device, or 0. */
@@ -46,8 +46,8 @@ static int attribute(cudaDeviceAttr which, int device)
 
 bool device_enter(struct device *d)
 {
-    if (!d->refusal.code) device_check(d, cudaSetDevice(d->number), "choosing the device");
-    return !d->refusal.code;
+    if (!d->error.code) device_check(d, cudaSetDevice(d->number), "choosing the device");
+    return !d->error.code;
 }
 
 static status choose(int device, size_t most)
@@ -99,28 +99,28 @@ static void begin(struct device *d)
 
 void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count)
 {
-    struct room *room = &d->plan->room;
+    struct arena *arena = &d->plan->arena;
     size_t more;
     begin(d);
-    if (d->arrays == DEVICE_ARRAYS) return room_refuse(room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
-    if (!size_multiply(&more, count, sizeof(real))) return room_refuse(room, out_of_memory(name));
+    if (d->arrays == DEVICE_ARRAYS) return arena_fail(arena, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (!size_multiply(&more, count, sizeof(real))) return arena_fail(arena, out_of_memory(name));
     *where = nullptr;
     d->held[d->arrays++] = {(void *)where, more, name, from};
     size_add(&d->bytes, more, 1);
     if (d->bytes > allowed)
-        room_refuse(room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
+        arena_fail(arena, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
                                     "--max-memory), at %s", allowed, name));
 }
 
 /* Each stream has its own handle, and so its work area, which cublasSetStream resets. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
-    if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
-    if (!d->refusal.code) device_check(d, cudaEventCreateWithFlags(&s->reached, cudaEventDisableTiming), "an event");
-    if (!d->refusal.code) device_check(d, cudaMalloc(&s->work, d->blas_bytes), "cuBLAS's work area");
-    if (!d->refusal.code) check_library(d, cublasCreate(&s->blas), "cuBLAS");
-    if (!d->refusal.code) check_library(d, cublasSetStream(s->blas, s->stream), "cuBLAS");
-    if (!d->refusal.code) check_library(d, cublasSetWorkspace(s->blas, s->work, d->blas_bytes), "cuBLAS");
+    if (!d->error.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
+    if (!d->error.code) device_check(d, cudaEventCreateWithFlags(&s->reached, cudaEventDisableTiming), "an event");
+    if (!d->error.code) device_check(d, cudaMalloc(&s->work, d->blas_bytes), "cuBLAS's work area");
+    if (!d->error.code) check_library(d, cublasCreate(&s->blas), "cuBLAS");
+    if (!d->error.code) check_library(d, cublasSetStream(s->blas, s->stream), "cuBLAS");
+    if (!d->error.code) check_library(d, cublasSetWorkspace(s->blas, s->work, d->blas_bytes), "cuBLAS");
 }
 
 static void release_stream(struct device::stream *s)
@@ -148,11 +148,11 @@ static void take_back(struct device *d)
 void device_place(struct device *d)
 {
     if (d->placed || !device_enter(d)) return;
-    for (int n = 0; n < d->arrays && !d->refusal.code; n++)
+    for (int n = 0; n < d->arrays && !d->error.code; n++)
         if (d->held[n].bytes) device_check(d, cudaMalloc((void **)d->held[n].where, d->held[n].bytes), d->held[n].name);
     make_stream(d, &d->here);
     if (d->forks) make_stream(d, &d->aside);
-    d->placed = !d->refusal.code;
+    d->placed = !d->error.code;
     if (!d->placed) take_back(d);
 }
 
@@ -173,7 +173,7 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
 
 void device_download(struct device *d, real *to, reals from, size_t count)
 {
-    if (!d->refusal.code && !d->stays)
+    if (!d->error.code && !d->stays)
         device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->here.stream),
                      "copying from the device");
 }
@@ -191,7 +191,7 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
     const real one = 1, zero = 0;
     if (!device_enter(d)) return;
     if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
-        d->refusal = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
+        d->error = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
         return;
     }
     cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -215,21 +215,21 @@ void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, s
 
 void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals)
 {
-    struct room *room = &d->plan->room;
+    struct arena *arena = &d->plan->arena;
     auto &f = d->fourier[which];
     int sizes[GRID_AXES], many = (int)signals;
     size_t bytes = 0;
     begin(d);
-    if (signals > INT_MAX) return room_refuse(room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
+    if (signals > INT_MAX) return arena_fail(arena, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
     for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
     if (device_enter(d)) check_fourier(d, cufftCreate(&f.plan), "a Fourier transform");
-    f.made = !d->refusal.code;
+    f.made = !d->error.code;
     if (f.made) check_fourier(d, cufftSetAutoAllocation(f.plan, 0), "a Fourier transform's work area");
-    if (!d->refusal.code)
+    if (!d->error.code)
         check_fourier(d, cufftMakePlanMany(f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
                                            sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many, &bytes),
                       "a Fourier transform's plan");
-    if (d->refusal.code) return room_refuse(room, d->refusal);
+    if (d->error.code) return arena_fail(arena, d->error);
     device_reals(d, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1);
 }
 
@@ -253,8 +253,8 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
 /* The stream that waits takes up where the other one has come to. */
 static void wait_for(struct device *d, struct device::stream *waits, struct device::stream *other)
 {
-    if (!d->refusal.code) device_check(d, cudaEventRecord(other->reached, other->stream), "an event");
-    if (!d->refusal.code) device_check(d, cudaStreamWaitEvent(waits->stream, other->reached, 0), "a stream that waits");
+    if (!d->error.code) device_check(d, cudaEventRecord(other->reached, other->stream), "an event");
+    if (!d->error.code) device_check(d, cudaStreamWaitEvent(waits->stream, other->reached, 0), "a stream that waits");
 }
 
 static void change_streams(struct device *d)
@@ -301,8 +301,8 @@ status device_status(struct device *d)
 {
     if (d->apart) device_join(d);
     if (d->here.stream) device_check(d, cudaStreamSynchronize(d->here.stream), "waiting for the device");
-    status s = d->refusal;
-    d->refusal = status_ok();
+    status s = d->error;
+    d->error = status_ok();
     return s;
 }
 

@@ -7,12 +7,12 @@
 
 void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count)
 {
-    struct room *room = &d->plan->room;
+    struct arena *arena = &d->plan->arena;
     size_t words;
-    if (d->arrays == DEVICE_ARRAYS) return room_refuse(room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (d->arrays == DEVICE_ARRAYS) return arena_fail(arena, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
     if (!size_multiply(&words, count, emulator::words(sizeof(real)))) words = SIZE_MAX;
-    room_reals(room, OF_LOAD, &where->base, name, count, 1, 1, 1);
-    room_objects(room, OF_LOAD, &where->traces, name, words, 1, sizeof(emulator::trace));
+    arena_reals(arena, PERSISTENT, &where->base, name, count, 1, 1, 1);
+    arena_objects(arena, PERSISTENT, &where->traces, name, words, 1, sizeof(emulator::trace));
     where->count = count;
     where->at = 0;
     d->held[d->arrays++] = {where, count * sizeof(real), name, from};
@@ -36,12 +36,12 @@ void device_release(struct device *d)
 static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));
-    if (!d->apart || d->refusal.code || !a) return;
+    if (!d->apart || d->error.code || !a) return;
     if (emulator::library_access(a.traces + a.at * words, count * words, write)) return;
     const char *name = "an array";
     for (int n = 0; n < d->arrays; n++)
         if (((array<real> *)d->held[n].where)->base == a.base) name = d->held[n].name;
-    d->refusal = failure("%s: the library %s what the other branch %s, and no join between", name,
+    d->error = failure("%s: the library %s what the other branch %s, and no join between", name,
                          write ? "writes" : "reads", write ? "reads or writes" : "writes");
 }
 
@@ -80,7 +80,7 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
 void device_download(struct device *d, real *to, reals from, size_t count)
 {
     library(d, from, count, false);
-    if (!d->refusal.code) memcpy(to, from.base + from.at, count * sizeof(real));
+    if (!d->error.code) memcpy(to, from.base + from.at, count * sizeof(real));
 }
 
 void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out)
@@ -89,7 +89,7 @@ void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, s
     library(d, w, in * out, false);
     library(d, b, out, false);
     library(d, y, rows * out, true);
-    if (d->refusal.code) return;
+    if (d->error.code) return;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             const real *x_r = x.base + x.at + r * in, *w_o = w.base + w.at + o * in;
@@ -111,7 +111,7 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
     library(d, a.at, (batch - 1) * a.step + rows * inner, false);
     library(d, b.at, (batch - 1) * b.step + inner * columns, false);
     library(d, y, batch * rows * columns, true);
-    if (d->refusal.code) return;
+    if (d->error.code) return;
     for (size_t n = 0; n < batch; n++) {
         const real *a_n = a.at.base + a.at.at + n * a.step, *b_n = b.at.base + b.at.at + n * b.step;
         for (size_t r = 0; r < rows; r++)
@@ -129,13 +129,13 @@ void device_fourier_reals(struct device *, int, int, const size_t *, size_t) {}
 
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals)
 {
-    if (!d->refusal.code) d->refusal = fft_load(&d->fourier[which], axes, size, signals, points.base);
+    if (!d->error.code) d->error = fft_load(&d->fourier[which], axes, size, signals, points.base);
 }
 
 void device_fourier(struct device *d, int which, array<real> points, bool inverse)
 {
     library(d, points, points.count, true);
-    if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
+    if (!d->error.code) fft_run(&d->fourier[which], points.base, inverse);
 }
 
 size_t device_shared_bytes(int blocks) { return emulator::shared_most(blocks); }
@@ -144,7 +144,7 @@ int device_capability(void) { return emulator::capability(); }
 status device_status(struct device *d)
 {
     if (d->apart) device_join(d);
-    status s = d->refusal;
-    d->refusal = status_ok();
+    status s = d->error;
+    d->error = status_ok();
     return s;
 }

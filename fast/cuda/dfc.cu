@@ -77,27 +77,27 @@ __global__ void interleaved(fc_sizes p, array<real> w, reals token, int m, size_
 
 fc_sizes sizes_of(const struct fc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D}; }
 
-template <int rung> void fc_prepare(struct fc_device *on, const struct fc_problem *p)
+template <int version> void fc_prepare(struct fc_device *on, const struct fc_problem *p)
 {
-    device_array(on, &on->w, "w", rung < 3 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
-    device_reals(on, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
+    device_array(on, &on->w, "w", version < 3 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
+    device_reals(on, &on->token, "the weights of a token", version == 3, p->N, p->C, p->D);
 }
 
-template <int rung> void fc_load(struct fc_device *on, const struct fc_problem *p)
+template <int version> void fc_load(struct fc_device *on, const struct fc_problem *p)
 {
     size_t weights = p->N * p->C * p->D;
-    for (size_t m = 0; rung == 3 && m < p->M; m++) {
+    for (size_t m = 0; version == 3 && m < p->M; m++) {
         device_upload(on, on->token, p->w + m * weights, weights);
         LAUNCH(on, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
     }
 }
 
-template <int rung> void fc_run(struct fc_device *on, const struct fc_problem *p)
+template <int version> void fc_run(struct fc_device *on, const struct fc_problem *p)
 {
     size_t outputs = p->N * p->D, inputs = p->M * p->C;
     size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
-    if (rung == 1) LAUNCH_EACH(on, each_output, p->B * outputs, sizes_of(p), on->y, on->x, on->w, p->B * outputs);
-    else if (rung == 2)
+    if (version == 1) LAUNCH_EACH(on, each_output, p->B * outputs, sizes_of(p), on->y, on->x, on->w, p->B * outputs);
+    else if (version == 2)
         LAUNCH(on, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
     else
         device_product(on, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
@@ -178,7 +178,7 @@ __global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, real
 
 cp_sizes sizes_of(const struct dfc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R}; }
 
-template <int rung> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
+template <int version> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
 {
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
     device_tensor(on, &on->u1, "u1", &p->u1, B, R);
@@ -187,21 +187,21 @@ template <int rung> void cp_prepare(struct cp_device *on, const struct dfc_probl
     device_tensor(on, &on->u4, "u4", &p->u4, C, R);
     device_tensor(on, &on->u5, "u5", &p->u5, D, R);
     device_tensor(on, &on->b, "b", &p->b, N, D);
-    device_reals(on, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R);
-    device_reals(on, &on->sum, "the components of an image", rung == 2 ? B : 0, R);
-    device_reals(on, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R);
-    device_reals(on, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R);
+    device_reals(on, &on->z, "the components of the tokens in", version > 1 ? B : 0, M, R);
+    device_reals(on, &on->sum, "the components of an image", version == 2 ? B : 0, R);
+    device_reals(on, &on->gated, "the components of the tokens out", version == 2 ? B : 0, N, R);
+    device_reals(on, &on->u5_of_image, "u5 of an image", version == 3 ? B : 0, D, R);
 }
 
-template <int rung> void cp_run(struct cp_device *on, const struct dfc_problem *p)
+template <int version> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
     const cp_sizes of = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
 
-    if (rung > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
-    if (rung == 1) {
+    if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
+    if (version == 1) {
         LAUNCH_EACH(on, each_sum, outputs, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
-    } else if (rung == 2) {
+    } else if (version == 2) {
         LAUNCH_EACH(on, tokens_summed, B * R, of, on->sum, on->z, on->u1, on->u2, B * R);
         LAUNCH_EACH(on, tokens_gated, gated, of, on->gated, on->sum, on->u3, gated);
         device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
@@ -213,12 +213,12 @@ template <int rung> void cp_run(struct cp_device *on, const struct dfc_problem *
     activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
 }
 
-template <int rung> double cp_multiply_adds(const void *of)
+template <int version> double cp_multiply_adds(const void *of)
 {
     const struct dfc_problem *p = (const struct dfc_problem *)of;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
-    if (rung == 1) return (double)p->B * M * N * C * D * (4 * R + 1);
-    return (double)p->B * (M * C * R + M * R + R + (rung == 2 ? N * R : D * R) + N * D * R);
+    if (version == 1) return (double)p->B * M * N * C * D * (4 * R + 1);
+    return (double)p->B * (M * C * R + M * R + R + (version == 2 ? N * R : D * R) + N * D * R);
 }
 
 } // namespace

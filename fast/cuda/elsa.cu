@@ -360,7 +360,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
     constexpr int ENTRIES = planes::entries, ROW = planes::row, SLOTS = HEADS * CHUNK;
     constexpr int LOGITS = CHUNK * (NEIGHBOURS ? planes::size : 0) + CHUNK * OWN + 2 * SLOTS * ROW;
     constexpr int VALUES = FUSED ? SLOTS * planes::size + 2 * SLOTS * ROW : 0;
-    SHARED(real, room, LOGITS > VALUES ? LOGITS : VALUES);
+    SHARED(real, arena, LOGITS > VALUES ? LOGITS : VALUES);
     int groups = rounded_up(p.h, HEADS), each = rounded_up(p.h, groups);
     int first_head = (int)(blockIdx.x % groups) * each, heads = less(each, p.h - first_head);
     tile t = tile_at(p, blockIdx.x / groups);
@@ -373,7 +373,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
     real w[ENTRIES];                        /* logits, then weights */
     for (int n = 0; n < ENTRIES; n++) w[n] = rb[(size_t)(first_head + head) * ENTRIES + n];
 
-    shared<real> own = room, r_own = own + CHUNK * OWN, r_other = r_own + SLOTS * ROW, other = r_other + SLOTS * ROW;
+    shared<real> own = arena, r_own = own + CHUNK * OWN, r_other = r_own + SLOTS * ROW, other = r_other + SLOTS * ROW;
     for (int first = 0; first < p.Q; first += CHUNK) {
         /* Step 1: some channels of the embeddings, zero beyond the last. */
         for (int e = threadIdx.x; e < CHUNK * heads * ROW; e += blockDim.x) {
@@ -441,7 +441,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
     }
 
     /* Some channels of each head; where number m of them is a value channel, or -1. */
-    shared<real> v = room, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
+    shared<real> v = arena, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
     for (int first = 0; FUSED && first < p.c; first += CHUNK) {
         auto channel_of = [&](int m) {
             int a = p.by_block ? m / CHUNK : m % heads, n = first + (p.by_block ? m % CHUNK : m / heads);
@@ -547,14 +547,14 @@ problem_of_elsa given(const struct elsa_problem *p)
 }
 
 /* True if a version uses tiles for this problem, and for its convolution. */
-bool in_tiles(const struct elsa_problem *p, int rung)
+bool in_tiles(const struct elsa_problem *p, int version)
 {
-    return rung > 2 && p->equation != 4 && p->K <= K_MOST;
+    return version > 2 && p->equation != 4 && p->K <= K_MOST;
 }
 
-bool convolved_in_tiles(const struct elsa_problem *p, int rung)
+bool convolved_in_tiles(const struct elsa_problem *p, int version)
 {
-    return in_tiles(p, rung) && !p->equation && (p->g == 4 || p->g % EIGHT == 0);
+    return in_tiles(p, version) && !p->equation && (p->g == 4 || p->g % EIGHT == 0);
 }
 
 size_t tiles_of(const struct elsa_problem *p)
@@ -585,12 +585,12 @@ template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const str
     else launch_neighbourhood<K, false, FUSED>(on, p);
 }
 
-template <int rung> void core(struct elsa_device *on, const struct elsa_problem *p)
+template <int version> void core(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
     sources of = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
-    constexpr bool fused = rung > 3;
-    bool convolves = convolved_in_tiles(p, rung);
+    constexpr bool fused = version > 3;
+    bool convolves = convolved_in_tiles(p, version);
 
     /* Step 1: the final variant's convolution, where no tiles make it. */
     if (!p->equation && !convolves)
@@ -598,26 +598,26 @@ template <int rung> void core(struct elsa_device *on, const struct elsa_problem 
                     rows * p->heads.Q);
 
     /* Step 2: the filters. */
-    if (rung == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, of, on->factor, on->summand, outputs);
-    else if (!in_tiles(p, rung)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, of, filters);
+    if (version == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, of, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, of, filters);
     else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
     else launch_tiles<7, fused>(on, p, convolves);
 
     /* Step 3: the values under them, where weights have been written. */
-    if (rung > 1 && !(fused && in_tiles(p, rung)))
+    if (version > 1 && !(fused && in_tiles(p, version)))
         LAUNCH_EACH(on, each_value, outputs, given(p), on->output, on->qkv, on->weights, on->factor, on->summand,
                     outputs);
 }
 
-template <int rung> void prepare(struct elsa_device *on, const struct elsa_problem *p)
+template <int version> void prepare(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, T = p->equation ? p->T : p->entries;
-    bool tiles = convolved_in_tiles(p, rung), weights = rung > 1 && !(rung > 3 && in_tiles(p, rung));
+    bool tiles = convolved_in_tiles(p, version), weights = version > 1 && !(version > 3 && in_tiles(p, version));
 
     device_heads_prepare(on, &p->heads);
-    ghost_prepare(&on->ghost, &on->plan->room, OF_LOAD, &p->ghost);
+    ghost_prepare(&on->ghost, &on->plan->arena, PERSISTENT, &p->ghost);
     if (p->equation) device_tensor(on, &on->rk, "rk", &p->rk, C, h, T);
     else device_reals(on, &on->rk, "rk", Q, h, T);
     device_tensor(on, &on->rq, "rq", &p->rq, C, h, p->T);
@@ -646,7 +646,7 @@ __global__ void in_fours(array<real> fours, reals conv_w, size_t each, size_t co
     if (at < count) fours[at] = conv_w[(at / 4 / each * 4 + at % 4) * each + at / 4 % each];
 }
 
-template <int rung> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
+template <int version> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t C = p->heads.C, Q = p->heads.Q, maps = p->heads.h * p->entries, each = p->g * p->entries;
 
@@ -655,7 +655,7 @@ template <int rung> void load_filters(struct elsa_device *on, const struct elsa_
     device_upload(on, on->summand, on->ghost.summand, C * p->entries);
     if (p->equation) return;
     LAUNCH_EACH(on, turn, maps * Q, on->rk, on->mix_w, maps, Q);
-    if (convolved_in_tiles(p, rung)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
+    if (convolved_in_tiles(p, version)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
 }
 
 double cost(const void *of)
@@ -666,7 +666,7 @@ double cost(const void *of)
 
 } // namespace
 
-RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load_filters<1>, core<1>, cost);
-RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load_filters<2>, core<2>, cost);
-RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load_filters<3>, core<3>, cost);
-RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load_filters<4>, core<4>, cost);
+VERSION(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load_filters<1>, core<1>, cost);
+VERSION(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load_filters<2>, core<2>, cost);
+VERSION(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load_filters<3>, core<3>, cost);
+VERSION(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load_filters<4>, core<4>, cost);

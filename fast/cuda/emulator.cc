@@ -219,31 +219,31 @@ unsigned lanes_of(unsigned warp)
 }
 
 /* From now on what these lanes did is ordered before what any of them does, and so is what they had met already. */
-void join(warp &w, fiber *lanes, unsigned mask)
+void join(warp &w, fiber *vec, unsigned mask)
 {
     uint16_t met[WARP] = {}, turn = ++w.turn;
-    const place &at = lanes[__builtin_ctz(mask)].at;
+    const place &at = vec[__builtin_ctz(mask)].at;
     if (turn == 0)
         m->fault = failure("%s:%d: %s: a warp meets more than 65535 times between barriers of its block", at.file,
                            at.line, m->now.kernel);
     for (unsigned left = mask; left; left &= left - 1)
         for (unsigned o = 0; o < WARP; o++) {
-            uint16_t known = lanes[__builtin_ctz(left)].met[o];
+            uint16_t known = vec[__builtin_ctz(left)].met[o];
             if (known > met[o]) met[o] = known;
         }
     for (unsigned left = mask; left; left &= left - 1) met[__builtin_ctz(left)] = turn;
-    for (unsigned left = mask; left; left &= left - 1) memcpy(lanes[__builtin_ctz(left)].met, met, sizeof met);
+    for (unsigned left = mask; left; left &= left - 1) memcpy(vec[__builtin_ctz(left)].met, met, sizeof met);
 }
 
 /* A product of tensor cores, from fragments (device.h) to sums; exact products are added one after another. */
-void multiply(fiber *lanes, waiting kind)
+void multiply(fiber *vec, waiting kind)
 {
     const int halves = kind == AT_PRODUCT_BF16 ? 2 : 1, depth = 8 * halves;
     float a[16][16], b[16][8];
     for (int l = 0; l < (int)WARP; l++)
         for (int n = 0; n < 6 * halves; n++) {
             int r = n / halves, g = l / 4, t = l % 4, half = n % halves;
-            uint32_t word = r < 4 ? lanes[l].product.a[r] : lanes[l].product.b[r - 4];
+            uint32_t word = r < 4 ? vec[l].product.a[r] : vec[l].product.b[r - 4];
             float factor = __uint_as_float(halves == 1 ? word : half ? word & 0xffff0000u : word << 16);
             int eights = r < 4 ? r / 2 : r - 4, inner = halves == 1 ? t + 4 * eights : 2 * t + half + 8 * eights;
             if (r < 4) a[g + 8 * (r % 2)][inner] = factor;
@@ -252,7 +252,7 @@ void multiply(fiber *lanes, waiting kind)
     for (int l = 0; l < (int)WARP; l++)
         for (int r = 0; r < 4; r++)
             for (int k = 0; k < depth; k++)
-                lanes[l].product.sums[r] += a[l / 4 + 8 * (r / 2)][k] * b[k][l % 4 * 2 + r % 2];
+                vec[l].product.sums[r] += a[l / 4 + 8 * (r / 2)][k] * b[k][l % 4 * 2 + r % 2];
     m->now.products++;
 }
 
@@ -260,23 +260,23 @@ void multiply(fiber *lanes, waiting kind)
 bool complete(unsigned number)
 {
     warp &w = m->warps[number];
-    fiber *lanes = &m->fibers[number * WARP];
+    fiber *vec = &m->fibers[number * WARP];
     unsigned size = lanes_of(number);
     for (unsigned l = 0; l < size; l++) {
-        waiting what = lanes[l].waits;
+        waiting what = vec[l].waits;
         if (what == RUNS || what == AT_BLOCK_BARRIER || what == DONE) continue;
-        unsigned here = 0, wanted = what == AT_WARP_BARRIER ? lanes[l].mask & w.live : lanes[l].mask;
+        unsigned here = 0, wanted = what == AT_WARP_BARRIER ? vec[l].mask & w.live : vec[l].mask;
         for (unsigned k = l; k < size; k++)
-            if (lanes[k].waits == what && lanes[k].mask == lanes[l].mask && same_line(lanes[k].at, lanes[l].at))
+            if (vec[k].waits == what && vec[k].mask == vec[l].mask && same_line(vec[k].at, vec[l].at))
                 here |= 1u << k;
         if (here != wanted) continue;
-        if (what == AT_WARP_BARRIER) join(w, lanes, here);
-        if (what == AT_PRODUCT_TF32 || what == AT_PRODUCT_BF16) multiply(lanes, what);
+        if (what == AT_WARP_BARRIER) join(w, vec, here);
+        if (what == AT_PRODUCT_TF32 || what == AT_PRODUCT_BF16) multiply(vec, what);
         if (m->counting && here == w.live) m->asked.warp_met(number);
         for (; here; here &= here - 1) {
             unsigned k = (unsigned)__builtin_ctz(here);
-            w.taken[k] = lanes[k].brought;
-            lanes[k].waits = RUNS;
+            w.taken[k] = vec[k].brought;
+            vec[k].waits = RUNS;
         }
         return true;
     }
@@ -332,10 +332,10 @@ void shuffle()
     for (unsigned w = 0; w < warps; w++) turn[w] = w;
     for (unsigned w = warps; w > 1; w--) std::swap(turn[w - 1], turn[roll_below(w)]);
     for (unsigned w = 0; w < warps; w++) {
-        unsigned *of = &order[filled], lanes = lanes_of(turn[w]);
-        for (unsigned l = 0; l < lanes; l++) of[l] = turn[w] * WARP + l;
-        for (unsigned l = lanes; l > 1; l--) std::swap(of[l - 1], of[roll_below(l)]);
-        filled += lanes;
+        unsigned *of = &order[filled], vec = lanes_of(turn[w]);
+        for (unsigned l = 0; l < vec; l++) of[l] = turn[w] * WARP + l;
+        for (unsigned l = vec; l > 1; l--) std::swap(of[l - 1], of[roll_below(l)]);
+        filled += vec;
     }
 }
 
@@ -442,7 +442,7 @@ static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t wh
 }
 
 /* Who did what a trace tells, if that is not ordered before what the running thread does; else NULL. */
-static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
+static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t vec)
 {
     const machine &k = *m;
     if (epoch < (where == SHARED_MEMORY ? k.block_epoch : k.launch_epoch))
@@ -455,8 +455,8 @@ static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint
     if (who == f.number) return nullptr;
     unsigned w = who >= MANY_OF_WARP ? who - MANY_OF_WARP : who / WARP;
     if (w != f.warp) return "another thread";
-    for (lanes &= ~(1u << f.lane); lanes; lanes &= lanes - 1)
-        if (turn >= f.met[__builtin_ctz(lanes)]) return "another thread of the warp";
+    for (vec &= ~(1u << f.lane); vec; vec &= vec - 1)
+        if (turn >= f.met[__builtin_ctz(vec)]) return "another thread of the warp";
     return nullptr;
 }
 
@@ -468,7 +468,7 @@ static inline const char *meets_writer(memory where, const trace &t)
 
 static inline const char *meets_readers(memory where, const trace &t)
 {
-    return meets(where, t.read_epoch, t.reader, t.read_turn, t.lanes);
+    return meets(where, t.read_epoch, t.reader, t.read_turn, t.vec);
 }
 
 static inline void note_writer(trace &t, uint16_t who)
@@ -484,7 +484,7 @@ static inline void note_reader(memory where, trace &t)
     const fiber &f = *m->running;
     if (!meets_readers(where, t)) {
         t.reader = (uint16_t)f.number;
-        t.lanes = 1u << f.lane;
+        t.vec = 1u << f.lane;
     } else if (t.reader == BOTH_BRANCHES || of_other_branch(*m, t.read_epoch, t.reader)) {
         t.reader = BOTH_BRANCHES;
     } else if (t.reader == MANY_BLOCKS || t.read_epoch < m->block_epoch) {
@@ -492,7 +492,7 @@ static inline void note_reader(memory where, trace &t)
     } else if (t.reader != MANY) {
         unsigned w = t.reader >= MANY_OF_WARP ? t.reader - MANY_OF_WARP : t.reader / WARP;
         t.reader = w == f.warp ? (uint16_t)(MANY_OF_WARP + w) : MANY;
-        t.lanes |= 1u << f.lane;
+        t.vec |= 1u << f.lane;
     }
     t.read_epoch = m->epoch;
     t.read_turn = m->warps[f.warp].turn;

@@ -62,7 +62,7 @@ struct place {
 /* Who last wrote and who read a word; epochs count the barriers and launches of the process. */
 struct trace {
     uint32_t write_epoch, read_epoch;
-    uint32_t lanes;                     /* of the reader's warp, that have read */
+    uint32_t vec;                     /* of the reader's warp, that have read */
     uint16_t writer, reader;            /* threads of the block, or one of MANY */
     uint16_t write_turn, read_turn;     /* how often their warp had met */
 };

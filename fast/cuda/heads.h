@@ -41,7 +41,7 @@ template <auto CORE> void device_heads_run(struct device_heads *on, const struct
     if (p->w_o) device_linear(on, on->y, on->joined, on->w_o, on->b_o, rows, C, C);
 }
 
-#define RUNG(id, name, kept, prepare, load, core, multiply_adds) \
+#define VERSION(id, name, kept, prepare, load, core, multiply_adds) \
     DEVICE_FORM(id, name, kept, prepare, load, device_heads_run<core>, multiply_adds)
 
 #endif

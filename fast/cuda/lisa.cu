@@ -310,7 +310,7 @@ void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool s
     size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
 
     device_heads_prepare(on, &p->heads);
-    room_refuse(&on->plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
     device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
     device_tensor(on, &on->value, "the value's table", p->e ? &p->e : p->wb ? &p->wb : &p->eb, entries,
                   p->e ? p->e_columns : p->D);
@@ -323,7 +323,7 @@ void prepare_1(struct lisa_device *on, const struct lisa_problem *p) { prepare_t
 void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
 {
     prepare_tables(on, p, false);
-    if (room_status(&on->plan->room).code) return;
+    if (arena_status(&on->plan->arena).code) return;
     size_t B = p->heads.B, points = on->circle.points;
     problem_of_lisa g = given(on, p);
     device_reals(on, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
@@ -336,7 +336,7 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
 
 /* True if a problem suits cuda3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
  * multiprocessor, or one channel. */
-bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
+bool finds_space(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
@@ -354,17 +354,17 @@ void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
     struct shared_grids *g = &on->grids;
     size_t B = p->heads.B, h = p->heads.h;
 
-    on->shares = finds_room(g, p);
+    on->shares = finds_space(g, p);
     if (!on->shares) return prepare_2(on, p);
     prepare_tables(on, p, p->equation != 4);
     if (p->equation == 4) return;
-    size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
+    size_t vec = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
     bool one_for_all = p->equation == 5;
     device_reals(on, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
     device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups, points,
-                 one_for_all ? 2 : 2 * lanes);
+                 one_for_all ? 2 : 2 * vec);
     device_reals(on, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2);
-    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
+    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * vec);
     device_reals(on, &on->turns, "turns", g->fft.turns, 2);
 }
 
@@ -418,13 +418,13 @@ double cost_3(const void *of)
     const struct lisa_problem *p = (const struct lisa_problem *)of;
     double pairs = (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->heads.N;
     struct shared_grids g;
-    if (!finds_room(&g, p)) return cost_2(of);
+    if (!finds_space(&g, p)) return cost_2(of);
     if (p->equation != 4) return circulant_multiply_adds(p, true);
     return heads_multiply_adds(&p->heads) + pairs * (2 * (double)p->heads.c + 1);
 }
 
 } // namespace
 
-RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, device_nothing, core_1, cost_1);
-RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, core_2, cost_2);
-RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, core_3, cost_3);
+VERSION(lisa_cuda1, "cuda1", lisa_device, prepare_1, device_nothing, core_1, cost_1);
+VERSION(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, core_2, cost_2);
+VERSION(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, core_3, cost_3);

@@ -107,39 +107,39 @@ struct shared_grids { struct shared_fft fft; int shift, groups; };
 __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, array<real> spectra,
                                reals table, int rows, reals turns)
 {
-    DYNAMIC_SHARED(real, room);
-    shared<real> grid = room + 2 * g.fft.turns;
+    DYNAMIC_SHARED(real, arena);
+    shared<real> grid = arena + 2 * g.fft.turns;
     int numbers = p.points << shift;
     size_t to = ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * numbers;
 
-    shared_fft_fetch(g.fft, room, turns);
+    shared_fft_fetch(g.fft, arena, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
         int row = (blockIdx.x << shift) + (e & ((1 << shift) - 1));
         store(grid, 2 * e, both_of(kernel_point(p, table, rows, p.D, 2, row, blockIdx.y, e >> shift)));
     }
     __syncthreads();
-    shared_fft_run<false>(g.fft, grid, room, shift);
+    shared_fft_run<false>(g.fft, grid, arena, shift);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) store(spectra, 2 * (to + e), load<2>(grid, 2 * e));
 }
 
 /* The spectra of keys and values: blocks of (group of channels, head, 2 image + which). */
 __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spectra, reals qkv, reals turns)
 {
-    DYNAMIC_SHARED(real, room);
-    shared<real> grid = room + 2 * g.fft.turns;
-    int lanes = 1 << g.shift, numbers = p.points << g.shift;
+    DYNAMIC_SHARED(real, arena);
+    shared<real> grid = arena + 2 * g.fft.turns;
+    int vec = 1 << g.shift, numbers = p.points << g.shift;
     size_t image = blockIdx.z / 2, from = (1 + blockIdx.z % 2) * p.C + blockIdx.y * p.c;
     size_t to = (((size_t)blockIdx.z * p.h + blockIdx.y) * g.groups + blockIdx.x) * numbers;
 
-    shared_fft_fetch(g.fft, room, turns);
+    shared_fft_fetch(g.fft, arena, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
-        int token = circle_token(p, e >> g.shift), ch = blockIdx.x * lanes + (e & (lanes - 1));
+        int token = circle_token(p, e >> g.shift), ch = blockIdx.x * vec + (e & (vec - 1));
         real x = 0;
         if (token >= 0 && ch < p.c) x = qkv[(image * p.N + token) * 3 * p.C + from + ch];
         store(grid, 2 * e, both_of({x, 0}));
     }
     __syncthreads();
-    shared_fft_run<false>(g.fft, grid, room, g.shift);
+    shared_fft_run<false>(g.fft, grid, arena, g.shift);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) store(spectra, 2 * (to + e), load<2>(grid, 2 * e));
 }
 
@@ -165,34 +165,34 @@ __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g,
 __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a, reals qkv, reals spectra,
                                 reals kernels, reals ba, reals turns)
 {
-    DYNAMIC_SHARED(real, room);
-    shared<real> grid = room + 2 * g.fft.turns;
-    int lanes = 1 << g.shift, pair = blockIdx.x;
+    DYNAMIC_SHARED(real, arena);
+    shared<real> grid = arena + 2 * g.fft.turns;
+    int vec = 1 << g.shift, pair = blockIdx.x;
     size_t numbers = (size_t)p.points << g.shift, image = blockIdx.z;
     size_t item = image * p.h + blockIdx.y, key = (2 * image * p.h + blockIdx.y) * g.groups * numbers;
     bool one_for_all = p.rows == 1;
     size_t kernel = one_for_all ? (size_t)pair * p.points : pair * g.groups * numbers;
 
-    shared_fft_fetch(g.fft, room, turns);
+    shared_fft_fetch(g.fft, arena, turns);
     for (int group = 0; group < g.groups; group++) {
         /* Step 1: the convolutions of a group's keys. */
-        convolve(p, g, grid, room, spectra + 2 * (key + group * numbers),
+        convolve(p, g, grid, arena, spectra + 2 * (key + group * numbers),
                  kernels + 2 * (kernel + (one_for_all ? 0 : group * numbers)), one_for_all, ba, group, pair);
 
         /* Step 2: their products with the query, summed over the lanes; all threads of a warp take part. */
         for (int first = 0; first < p.N << g.shift; first += blockDim.x) {
-            int e = first + threadIdx.x, i = e >> g.shift, ch = group * lanes + (e & (lanes - 1));
+            int e = first + threadIdx.x, i = e >> g.shift, ch = group * vec + (e & (vec - 1));
             point sum = {0, 0};
             if (i < p.N && ch < p.c) {
                 real q = qkv[(image * p.N + i) * 3 * p.C + blockIdx.y * p.c + ch];
-                point G = point_of(load<2>(grid, 2 * ((circle_point(p, i) << g.shift) + (e & (lanes - 1)))));
+                point G = point_of(load<2>(grid, 2 * ((circle_point(p, i) << g.shift) + (e & (vec - 1)))));
                 sum = {q * G.re, q * G.im};
             }
-            for (int by = lanes / 2; by; by /= 2) {
+            for (int by = vec / 2; by; by /= 2) {
                 sum.re += __shfl_xor_sync(0xffffffffu, sum.re, by);
                 sum.im += __shfl_xor_sync(0xffffffffu, sum.im, by);
             }
-            if (i >= p.N || e & (lanes - 1)) continue;
+            if (i >= p.N || e & (vec - 1)) continue;
             size_t to = (item * p.pairs + pair) * p.N + i;
             store(a, 2 * to, both_of(group ? point_of(load<2>(a, 2 * to)) + sum : sum));
         }
@@ -204,22 +204,22 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
 __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, reals a, reals spectra, reals kernels,
                              reals bb, reals turns)
 {
-    DYNAMIC_SHARED(real, room);
-    shared<real> grid = room + 2 * g.fft.turns, sums = grid + (2 * p.points << g.shift);
-    int lanes = 1 << g.shift, group = blockIdx.x;
+    DYNAMIC_SHARED(real, arena);
+    shared<real> grid = arena + 2 * g.fft.turns, sums = grid + (2 * p.points << g.shift);
+    int vec = 1 << g.shift, group = blockIdx.x;
     size_t numbers = (size_t)p.points << g.shift, image = blockIdx.z;
     size_t item = image * p.h + blockIdx.y, value = (((2 * image + 1) * p.h + blockIdx.y) * g.groups + group) * numbers;
 
-    shared_fft_fetch(g.fft, room, turns);
+    shared_fft_fetch(g.fft, arena, turns);
     for (int pair = 0; pair < p.pairs; pair++) {
         /* Step 1: the convolutions of the values with two latents. */
-        convolve(p, g, grid, room, spectra + 2 * value, kernels + 2 * (size_t)pair * p.points, true, bb, group, pair);
+        convolve(p, g, grid, arena, spectra + 2 * value, kernels + 2 * (size_t)pair * p.points, true, bb, group, pair);
 
         /* Step 2: weighed with a.  A sum belongs to one thread from the first pair to the last. */
         for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
             int i = e >> g.shift;
             point by = point_of(load<2>(a, 2 * ((item * p.pairs + pair) * p.N + i)));
-            point G = point_of(load<2>(grid, 2 * ((circle_point(p, i) << g.shift) + (e & (lanes - 1)))));
+            point G = point_of(load<2>(grid, 2 * ((circle_point(p, i) << g.shift) + (e & (vec - 1)))));
             real sum = by.re * G.re + by.im * G.im;
             if (pair) sum += sums[e];
             sums[e] = sum;
@@ -229,7 +229,7 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
 
     /* Step 3: the sums, written once. */
     for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
-        int ch = group * lanes + (e & (lanes - 1));
+        int ch = group * vec + (e & (vec - 1));
         if (ch < p.c) y[(image * p.N + (e >> g.shift)) * p.C + blockIdx.y * p.c + ch] = sums[e];
     }
 }

@@ -549,27 +549,27 @@ template <class F> void in_launches(struct msa_device *on, const struct msa_prob
 }
 
 /* Registers are counted when the kernel is compiled: heads of up to CHANNELS channels. */
-template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int rung)
+template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int version)
 {
     problem_of_msa of = given(p);
     ghost_arrays ghost = {on->factor, on->summand};
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
-        if (rung == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+        if (version == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
         else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
     });
 }
 
-template <int CHANNELS> void core_of_width(struct msa_device *on, const struct msa_problem *p, int rung)
+template <int CHANNELS> void core_of_width(struct msa_device *on, const struct msa_problem *p, int version)
 {
-    if (p->ghost.add) core_of<CHANNELS, true>(on, p, rung);
-    else core_of<CHANNELS, false>(on, p, rung);
+    if (p->ghost.add) core_of<CHANNELS, true>(on, p, version);
+    else core_of<CHANNELS, false>(on, p, version);
 }
 
-template <int rung> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
+template <int version> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
 {
-    if (p->c <= 16) core_of_width<16>(on, p, rung);
-    else if (p->c <= 32) core_of_width<32>(on, p, rung);
-    else if (p->c <= 64) core_of_width<64>(on, p, rung);
+    if (p->c <= 16) core_of_width<16>(on, p, version);
+    else if (p->c <= 32) core_of_width<32>(on, p, version);
+    else if (p->c <= 64) core_of_width<64>(on, p, version);
     else core_1(on, p);                 /* wider heads than any network has */
 }
 
@@ -605,13 +605,13 @@ void prepare(struct msa_device *on, const struct msa_problem *p)
     device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.tokens.offsets, p->rpe_columns);
     device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
     device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
-    ghost_prepare(&on->ghost, &on->plan->room, WHILE_LOADING, &p->ghost);
+    ghost_prepare(&on->ghost, &on->plan->arena, LOAD_SCRATCH, &p->ghost);
 }
 
 #ifndef TWICETOLD_DOUBLE
 void prepare_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    arena_fail(&on->plan->arena, device_tensor_cores(on->plan));
     prepare(on, p);
 }
 #endif
@@ -632,11 +632,11 @@ void load_ghost(struct msa_device *on, const struct msa_problem *p)
 
 } // namespace
 
-RUNG(msa_cuda1, "cuda1", msa_device, prepare, load_ghost, core_1, cost);
-RUNG(msa_cuda2, "cuda2", msa_device, prepare, load_ghost, core_in_registers<2>, cost);
-RUNG(msa_cuda3, "cuda3", msa_device, prepare, load_ghost, core_in_registers<3>, cost);
-RUNG(msa_cuda4, "cuda4", msa_device, prepare, load_ghost, core_4, cost);
+VERSION(msa_cuda1, "cuda1", msa_device, prepare, load_ghost, core_1, cost);
+VERSION(msa_cuda2, "cuda2", msa_device, prepare, load_ghost, core_in_registers<2>, cost);
+VERSION(msa_cuda3, "cuda3", msa_device, prepare, load_ghost, core_in_registers<3>, cost);
+VERSION(msa_cuda4, "cuda4", msa_device, prepare, load_ghost, core_4, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<tf32>, cost);
-RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<bf16>, cost);
+VERSION(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<tf32>, cost);
+VERSION(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<bf16>, cost);
 #endif

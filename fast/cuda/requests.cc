@@ -47,8 +47,8 @@ void requests::begin_block(unsigned threads)
 {
     warps.resize((threads + WARP - 1) / WARP);
     for (unsigned w = 0; w < warps.size(); w++) {
-        unsigned lanes = std::min(threads - w * WARP, WARP);
-        warps[w].live = warps[w].begun = lanes == WARP ? ~0u : (1u << lanes) - 1;
+        unsigned vec = std::min(threads - w * WARP, WARP);
+        warps[w].live = warps[w].begun = vec == WARP ? ~0u : (1u << vec) - 1;
     }
 }
 
@@ -75,11 +75,11 @@ void requests::add(unsigned number, unsigned lane, memory where, bool load, cons
     unsigned index = l.came[lane]++ - l.first;
     if (index >= l.open.size()) l.open.push_back({0, where, (unsigned)bytes, load, false, {}});
     request &r = l.open[index];
-    r.lanes |= 1u << lane;
+    r.vec |= 1u << lane;
     r.address[lane] = (uintptr_t)address;
 
     /* All that live have come: what ended before them stays away for good. */
-    if ((r.lanes & w.live) != w.live) return;
+    if ((r.vec & w.live) != w.live) return;
     count(w, r);
     r.counted = true;
     while (!l.open.empty() && l.open.front().counted) {
@@ -122,7 +122,7 @@ void requests::end_launch()
 
 void requests::count(const warp &w, const request &r)
 {
-    if (r.lanes != w.begun) now->partial++;
+    if (r.vec != w.begun) now->partial++;
     if (r.where == DEVICE_MEMORY) count_sectors(r);
     else count_wavefronts(r);
 }
@@ -132,7 +132,7 @@ void requests::count_sectors(const request &r)
     uintptr_t sector[2 * WARP];
     size_t count = 0;
     for (unsigned l = 0; l < WARP; l++) {
-        if (!(r.lanes >> l & 1)) continue;
+        if (!(r.vec >> l & 1)) continue;
         uintptr_t first = r.address[l] / SECTOR, last = (r.address[l] + r.bytes - 1) / SECTOR;
         now->asked += words(r.bytes) * WORD;
         if (count == 0 || sector[count - 1] != first) sector[count++] = first;
@@ -158,7 +158,7 @@ size_t requests::return_cycles(const request &r)
     bool pairs[] = {true, true};
     for (unsigned l = 0; l < WARP; l++)
         for (unsigned by = 1; by <= 2; by++) {
-            bool both = r.lanes >> l & r.lanes >> (l ^ by) & 1;
+            bool both = r.vec >> l & r.vec >> (l ^ by) & 1;
             if (both && r.address[l] != r.address[l ^ by]) pairs[by - 1] = false;
         }
     size_t each = words(r.bytes);
@@ -174,7 +174,7 @@ void requests::count_wavefronts(const request &r)
     size_t one_after_another = 0, returned = r.load ? return_cycles(r) : 0;
     bool conflict = false;
     for (unsigned l = 0; l < WARP; l++) {
-        if (r.lanes >> l & 1)
+        if (r.vec >> l & 1)
             for (size_t b = 0; b < r.bytes; b += WORD) part.push_back((r.address[l] + b) / WORD);
         if ((l + 1) % lanes_of_part || part.empty()) continue;
         sort_distinct(part);

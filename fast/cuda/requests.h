@@ -41,7 +41,7 @@ public:
 
 private:
     struct request {
-        unsigned lanes;
+        unsigned vec;
         memory where;
         unsigned bytes;                             /* of a lane */
         bool load, counted;

@@ -143,11 +143,11 @@ __global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, real
 }
 
 template <int CHANNELS>
-void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
+void rows_in_registers(struct device *d, int version, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t tiles = p.groups * p.heads * device_blocks(p.queries, ROWS_BLOCK);
     size_t blocks = device_blocks(p.groups * p.queries * p.heads, ROWS_BLOCK);
-    if (rung > 2 && p.queries >= ROWS_BLOCK) LAUNCH(d, rows_tiled<CHANNELS>, tiles, ROWS_BLOCK, 0, p, y, q, k, v);
+    if (version > 2 && p.queries >= ROWS_BLOCK) LAUNCH(d, rows_tiled<CHANNELS>, tiles, ROWS_BLOCK, 0, p, y, q, k, v);
     else LAUNCH(d, rows_each_query<CHANNELS>, blocks, ROWS_BLOCK, 0, p, y, q, k, v);
 }
 
@@ -171,11 +171,11 @@ template <int PACKS>
 __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
     constexpr unsigned ALL = 0xffffffffu;
-    int lane = threadIdx.x % 32, lanes = p.queries * parts, number = lane / lanes, part = lane % parts;
-    size_t warp = (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, pair = warp * (32 / lanes) + number;
-    bool there = number < 32 / lanes && pair < p.groups * p.heads;      /* the rest exchange for nothing */
-    size_t row = pair / p.heads * p.queries + lane % lanes / parts;
-    int channel = (int)(pair % p.heads) * p.c, first = there ? number * lanes : 0;
+    int lane = threadIdx.x % 32, vec = p.queries * parts, number = lane / vec, part = lane % parts;
+    size_t warp = (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, pair = warp * (32 / vec) + number;
+    bool there = number < 32 / vec && pair < p.groups * p.heads;      /* the rest exchange for nothing */
+    size_t row = pair / p.heads * p.queries + lane % vec / parts;
+    int channel = (int)(pair % p.heads) * p.c, first = there ? number * vec : 0;
 
     /* Step 1: each number once. */
     real query[4 * PACKS], key[4 * PACKS], value[4 * PACKS], mean[4 * PACKS] = {}, top = LOWEST, sum = 0;
@@ -228,14 +228,14 @@ bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals
 }
 
 /* The attention of all groups, by a version. */
-void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
+void rows_attend(struct device *d, int version, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;
-    if (rung > 3 && rows_in_lanes(d, p, y, q, k, v)) return;
-    if (rung == 1 || p.c > 64) LAUNCH_EACH(d, rows_each_output, outputs, p, y, q, k, v);
-    else if (p.c <= 16) rows_in_registers<16>(d, rung, p, y, q, k, v);
-    else if (p.c <= 32) rows_in_registers<32>(d, rung, p, y, q, k, v);
-    else rows_in_registers<64>(d, rung, p, y, q, k, v);
+    if (version > 3 && rows_in_lanes(d, p, y, q, k, v)) return;
+    if (version == 1 || p.c > 64) LAUNCH_EACH(d, rows_each_output, outputs, p, y, q, k, v);
+    else if (p.c <= 16) rows_in_registers<16>(d, version, p, y, q, k, v);
+    else if (p.c <= 32) rows_in_registers<32>(d, version, p, y, q, k, v);
+    else rows_in_registers<64>(d, version, p, y, q, k, v);
 }
 
 } // namespace

@@ -84,12 +84,12 @@ __global__ void normalise(array<real> rows, reals gain, reals bias, size_t count
 
 /* ---- the ladder ------------------------------------------------------------------ */
 
-void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
+void reduce(struct sra_device *on, const struct sra_problem *p, int version)
 {
     size_t rows = p->B * p->M, all = p->B * p->N * p->C;
     plane_of_sra plane = {(int)p->N, (int)p->patches.tokens.size[1], (int)p->M, (int)p->C, (int)p->s,
                           (int)p->patches.columns};
-    if (rung == 1) {
+    if (version == 1) {
         LAUNCH_EACH(on, convolve_each, rows * p->C, plane, on->reduced, on->x, on->sr_w, on->sr_b, rows * p->C);
         LAUNCH_EACH(on, normalise<1>, rows, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
         return;
@@ -99,31 +99,31 @@ void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
     LAUNCH_EACH(on, normalise<32>, rows * 32, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
 }
 
-template <int rung> void keys_and_values(struct sra_device *on, const struct sra_problem *p)
+template <int version> void keys_and_values(struct sra_device *on, const struct sra_problem *p)
 {
-    if (p->s > 1) reduce(on, p, rung);
+    if (p->s > 1) reduce(on, p, version);
     device_linear(on, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, p->B * p->M, p->C, 2 * p->C);
 }
 
-template <int rung> void run(struct sra_device *on, const struct sra_problem *p)
+template <int version> void run(struct sra_device *on, const struct sra_problem *p)
 {
     size_t tokens = p->B * p->N, C = p->C;
     int c = (int)p->c, width = (int)C;
     rows_problem heads = {p->B, (int)p->N, (int)p->M, (int)p->h, c, width, width, 2 * width, p->scale};
 
-    if (on->forks) device_fork(on->plan, device_step<keys_and_values<rung>>::take);
-    else keys_and_values<rung>(on, p);
+    if (on->forks) device_fork(on->plan, device_step<keys_and_values<version>>::take);
+    else keys_and_values<version>(on, p);
     device_linear(on, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
     device_join(on);
-    rows_attend(on, rung < 3 ? rung : 3, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
+    rows_attend(on, version < 3 ? version : 3, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
     if (p->w_o) device_linear(on, on->y, on->joined, on->w_o, on->b_o, tokens, C, C);
 }
 
-template <int rung> void prepare(struct sra_device *on, const struct sra_problem *p)
+template <int version> void prepare(struct sra_device *on, const struct sra_problem *p)
 {
     size_t B = p->B, N = p->N, M = p->M, C = p->C, R = p->s > 1 ? C : 0;
 
-    on->forks = rung == 4;
+    on->forks = version == 4;
     device_tensor(on, &on->w_q, "w_q", &p->w_q, C, C);
     device_tensor(on, &on->b_q, "b_q", &p->b_q, C);
     device_tensor(on, &on->w_kv, "w_kv", &p->w_kv, 2 * C, C);
@@ -134,7 +134,7 @@ template <int rung> void prepare(struct sra_device *on, const struct sra_problem
     device_tensor(on, &on->sr_b, "sr_b", &p->sr_b, R);
     device_tensor(on, &on->norm_g, "norm_g", &p->norm_g, R);
     device_tensor(on, &on->norm_b, "norm_b", &p->norm_b, R);
-    device_reals(on, &on->patches, "the patches as rows", rung > 1 && p->s > 1 ? B : 0, N, C);
+    device_reals(on, &on->patches, "the patches as rows", version > 1 && p->s > 1 ? B : 0, N, C);
     device_reals(on, &on->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C);
     device_reals(on, &on->q, "the query", B, N, C);
     device_reals(on, &on->kv, "key and value", B, M, 2, C);

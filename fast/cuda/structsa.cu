@@ -511,12 +511,12 @@ double halo_tokens(const problem_of_structsa &p)
 }
 
 /* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `room`. */
-bool fits(tile *by, const problem_of_structsa &p, int each, double room)
+bool fits(tile *by, const problem_of_structsa &p, int each, double arena)
 {
     double most = halo_tokens(p);
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + room > ROOM) continue;
-        int patterns = (int)((ROOM - most * slab) / room) * each, all = (p.D + each - 1) / each * each;
+        if (most * slab + arena > ROOM) continue;
+        int patterns = (int)((ROOM - most * slab) / arena) * each, all = (p.D + each - 1) / each * each;
         *by = {patterns < all ? patterns : all, slab, (int)most * slab};
         return true;
     }
@@ -530,7 +530,7 @@ void core_1(struct structsa_device *on, const struct structsa_problem *p)
     LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->hk, on->hv, outputs);
 }
 
-template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int rung)
+template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int version)
 {
     problem_of_structsa of = given(p);
     size_t blocks = p->heads.B * of.h * of.blocks;
@@ -539,23 +539,23 @@ template <int CHANNELS> void core_of(struct structsa_device *on, const struct st
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile by;
 
-    if (rung == 4 && fits(&by, of)) {
+    if (version == 4 && fits(&by, of)) {
         size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * of.pitch) * sizeof(real);
         LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
         return;
     }
     LAUNCH_EACH(on, make_virtual_tokens, items, of, on->key, on->value, qkv, on->hk, on->hv, items);
-    if (rung == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    if (version == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
     else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
 }
 
 constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
 
-template <int rung> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
+template <int version> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
-    if (p->c <= 16) core_of<16>(on, p, rung);
-    else if (p->c <= 32) core_of<32>(on, p, rung);
-    else if (p->c <= WIDEST) core_of<64>(on, p, rung);
+    if (p->c <= 16) core_of<16>(on, p, version);
+    else if (p->c <= 32) core_of<32>(on, p, version);
+    else if (p->c <= WIDEST) core_of<64>(on, p, version);
     else core_1(on, p);
 }
 
@@ -581,10 +581,10 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 #endif
 
 /* Tensor cores prepare what cuda4 does, to which they fall back. */
-template <int rung> void prepare(struct structsa_device *on, const struct structsa_problem *p)
+template <int version> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
     tile by;
-    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(p)));
+    bool written = version > 1 && p->c <= WIDEST && !(version == 4 && fits(&by, given(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
     bool channels = p->equation == STRUCTSA_EQ16;
     size_t columns = channels ? p->heads.C : 1;
@@ -599,20 +599,20 @@ template <int rung> void prepare(struct structsa_device *on, const struct struct
 #ifndef TWICETOLD_DOUBLE
 void prepare_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
 {
-    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    arena_fail(&on->plan->arena, device_tensor_cores(on->plan));
     prepare<4>(on, p);
 }
 #endif
 
 } // namespace
 
-RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, cost);
-RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, cost);
-RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, cost);
-RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, cost);
+VERSION(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, cost);
+VERSION(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, cost);
+VERSION(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, cost);
+VERSION(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<tf32>,
+VERSION(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<tf32>,
      cost);
-RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<bf16>,
+VERSION(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<bf16>,
      cost);
 #endif

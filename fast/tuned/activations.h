@@ -9,12 +9,12 @@
 /* a . b */
 static inline real dot(const real *a, const real *b, size_t n)
 {
-    lanes sums = {0};
+    vec sums = {0};
     real sum = 0;
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) sums += lanes_load_anywhere(a + i) * lanes_load_anywhere(b + i);
+    for (; i + LANES <= n; i += LANES) sums += vec_loadu(a + i) * vec_loadu(b + i);
     for (; i < n; i++) sum += a[i] * b[i];
-    return sum + lanes_sum(sums);
+    return sum + vec_sum(sums);
 }
 
 /* What normalises a row: 1 / max(|x|, 1e-12). */
@@ -34,18 +34,18 @@ static inline void normalise_row(real *x, size_t n)
 /* layer_norm: (x - mean) / sqrt(variance + epsilon) gain + bias. */
 static inline void norm_row(real *x, const real *gain, const real *bias, size_t n, double epsilon)
 {
-    lanes sums = {0}, squares = {0};
+    vec sums = {0}, squares = {0};
     real first = x[0], mean = 0, variance = 0;
     size_t whole = n - n % LANES, i;
 
-    for (i = 0; i < whole; i += LANES) sums += lanes_load_anywhere(x + i) - first;
-    for (mean = lanes_sum(sums); i < n; i++) mean += x[i] - first;
+    for (i = 0; i < whole; i += LANES) sums += vec_loadu(x + i) - first;
+    for (mean = vec_sum(sums); i < n; i++) mean += x[i] - first;
     mean = first + mean / (real)n;
     for (i = 0; i < whole; i += LANES) {
-        lanes off = lanes_load_anywhere(x + i) - mean;
+        vec off = vec_loadu(x + i) - mean;
         squares += off * off;
     }
-    for (variance = lanes_sum(squares); i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
+    for (variance = vec_sum(squares); i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
     real scale = (real)(1 / sqrt((wide_real)variance / (wide_real)n + epsilon));
     for (i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
@@ -53,24 +53,24 @@ static inline void norm_row(real *x, const real *gain, const real *bias, size_t 
 /* softmax of scores that hold log2(e) already: x <- 2^x / sum 2^x, the largest taken off first. */
 static inline void softmax_row(real *x, size_t n)
 {
-    lanes top = (lanes){0} + x[0], sums = {0};
+    vec top = (vec){0} + x[0], sums = {0};
     real largest = x[0], total = 0;
     size_t whole = n - n % LANES, i;
 
     /* Step 1: the largest. */
-    for (i = 0; i < whole; i += LANES) top = lanes_larger(lanes_load_anywhere(x + i), top);
-    for (; i < n; i++) top = lanes_larger((lanes){0} + x[i], top);
+    for (i = 0; i < whole; i += LANES) top = vec_max(vec_loadu(x + i), top);
+    for (; i < n; i++) top = vec_max((vec){0} + x[i], top);
     for (size_t l = 0; l < LANES; l++) largest = top[l] > largest ? top[l] : largest;
 
     /* Step 2: powers of two, and their sum. */
     for (i = 0; i < whole; i += LANES) {
-        lanes power = exp2_lanes(lanes_load_anywhere(x + i) - largest);
-        lanes_store_anywhere(x + i, power);
+        vec power = exp2_vec(vec_loadu(x + i) - largest);
+        vec_storeu(x + i, power);
         sums += power;
     }
-    if (whole < n) lanes_store_part(x + whole, exp2_lanes(lanes_load_part(x + whole, n - whole) - largest), n - whole);
+    if (whole < n) vec_store_partial(x + whole, exp2_vec(vec_load_partial(x + whole, n - whole) - largest), n - whole);
     for (i = whole; i < n; i++) total += x[i];
-    total += lanes_sum(sums);
+    total += vec_sum(sums);
 
     /* Step 3: the weights. */
     for (i = 0; i < n; i++) x[i] *= 1 / total;

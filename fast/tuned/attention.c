@@ -56,8 +56,8 @@
 /* Some queries and what they have gathered.  Each array has `vectors` vectors
  * per entry, which hold one number of every query. */
 struct group {
-    lanes *q, *o;               /* [channels] */
-    lanes *sum, *top;           /* [1]; o and sum are one array */
+    vec *q, *o;               /* [channels] */
+    vec *sum, *top;           /* [1]; o and sum are one array */
     size_t sums;                /* 1, or 2: behind o and sum, those of the stretches before */
     size_t first, queries;      /* which of the call's queries these are */
     size_t vectors;             /* WIDE or 1; lanes beyond the last query hold zeros */
@@ -73,16 +73,16 @@ struct tile {
 
 /* out_r (+)= sum_t a_rt b_t for this many rows r; out_r and b_t have `vectors` vectors each.  Callers pass constants
  * for rows and vectors, so that `sum` is registers.  It begins at zero; what out holds already is added last. */
-INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+INLINED void product_rows(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b,
                                 size_t terms, size_t rows, size_t vectors, bool add)
 {
-    lanes sum[ROWS][WIDE];
+    vec sum[ROWS][WIDE];
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < vectors; v++) sum[r][v] = (lanes){0};
+        for (size_t v = 0; v < vectors; v++) sum[r][v] = (vec){0};
     for (size_t t = 0; t < terms; t++, a += term_step, b += vectors) {
-        lanes held[WIDE];
-        for (size_t v = 0; v < vectors; v++) held[v] = lanes_held(b[v]);
+        vec held[WIDE];
+        for (size_t v = 0; v < vectors; v++) held[v] = vec_in_register(b[v]);
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) sum[r][v] += a[r * row_step] * held[v];
     }
@@ -94,7 +94,7 @@ INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t ter
 }
 
 /* The same for any number of rows. */
-INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+INLINED void product(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b,
                            size_t terms, size_t rows, size_t vectors, bool add)
 {
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
@@ -109,7 +109,7 @@ INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_ste
 /* ---- one group meets one tile ---------------------------------------- */
 
 /* s has room for a tile of scores; with_bias, it holds R on entry. */
-INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size_t channels,
                           size_t vectors, bool with_bias)
 {
     const real slack = 8;
@@ -121,33 +121,33 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
     product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
 
     /* Step 2: the largest of each query.  Even and odd keys apart: a comparison must wait for the one before it. */
-    lanes even[WIDE], odd[WIDE];
-    lanes_mask outgrown = {0};
+    vec even[WIDE], odd[WIDE];
+    vec_mask outgrown = {0};
     for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
     for (size_t n = 0; n + vectors < entries; n += 2 * vectors)
         for (size_t v = 0; v < vectors; v++) {
-            even[v] = lanes_larger(s[n + v], even[v]);
-            odd[v] = lanes_larger(s[n + vectors + v], odd[v]);
+            even[v] = vec_max(s[n + v], even[v]);
+            odd[v] = vec_max(s[n + vectors + v], odd[v]);
         }
     for (size_t v = 0; v < vectors; v++) {
-        even[v] = lanes_larger(s[entries - vectors + v], lanes_larger(odd[v], even[v]));
+        even[v] = vec_max(s[entries - vectors + v], vec_max(odd[v], even[v]));
         outgrown |= even[v] > g->top[v] + slack;
     }
 
     /* Step 3: shrink what was gathered where the top was outgrown; other queries shrink by 2^0. */
-    if (lanes_any(outgrown))
+    if (vec_any(outgrown))
         for (size_t v = 0; v < vectors; v++) {
-            lanes top = lanes_pick(even[v] > g->top[v] + slack, even[v], g->top[v]);
-            lanes shrink = exp2_lanes(g->top[v] - top);
+            vec top = vec_select(even[v] > g->top[v] + slack, even[v], g->top[v]);
+            vec shrink = exp2_vec(g->top[v] - top);
             for (size_t n = 0; n < g->sums * (channels + 1); n++) g->o[n * vectors + v] *= shrink;
             g->top[v] = top;
         }
 
     /* Step 4: the weights, and their sum. */
     for (size_t v = 0; v < vectors; v++) {
-        lanes top = g->top[v], sum = {0};
+        vec top = g->top[v], sum = {0};
         for (size_t n = v; n < entries; n += vectors) {
-            s[n] = exp2_lanes(s[n] - top);
+            s[n] = exp2_vec(s[n] - top);
             sum += s[n];
         }
         g->sum[v] += sum;
@@ -157,12 +157,12 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
     product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
-static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
+static void attend_wide(const struct group *g, vec *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, WIDE, with_bias);
 }
 
-static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
+static void attend_single(const struct group *g, vec *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, 1, with_bias);
 }
@@ -176,7 +176,7 @@ static size_t group_entries(size_t channels)
 }
 
 /* The group that begins at query `first` of `count`; first is a multiple of LANES. */
-static struct group group_at(lanes *groups, size_t first, size_t count, size_t channels, size_t sums)
+static struct group group_at(vec *groups, size_t first, size_t count, size_t channels, size_t sums)
 {
     struct group g = {.sums = sums, .first = first, .queries = count - first};
 
@@ -197,13 +197,13 @@ static void group_open(const struct group *g, const real *q, size_t stride, size
 
     for (size_t v = 0; v < vectors; v++) {
         for (size_t c = 0; c < whole; c += LANES) {
-            lanes square[LANES];
+            vec square[LANES];
             for (size_t l = 0; l < LANES; l++) {
                 size_t i = v * LANES + l;
-                square[l] = (lanes){0};
-                if (i < g->queries) square[l] = lanes_load_anywhere(q + i * stride + c) * scale;
+                square[l] = (vec){0};
+                if (i < g->queries) square[l] = vec_loadu(q + i * stride + c) * scale;
             }
-            lanes_transpose(square);
+            vec_transpose(square);
             for (size_t l = 0; l < LANES; l++) g->q[(c + l) * vectors + v] = square[l];
         }
         for (size_t c = whole; c < channels; c++)
@@ -229,19 +229,19 @@ static void group_fold(const struct group *g, size_t channels)
 static void group_close(const struct group *g, real *y, size_t stride, size_t channels)
 {
     size_t whole = channels - channels % LANES, vectors = g->vectors;
-    const lanes *o = g->o + (g->sums - 1) * (channels + 1) * vectors, *sum = o + channels * vectors;
+    const vec *o = g->o + (g->sums - 1) * (channels + 1) * vectors, *sum = o + channels * vectors;
 
     for (size_t v = 0; v < vectors; v++) {
         size_t first = v * LANES, left = g->queries > first ? g->queries - first : 0;
         if (left > LANES) left = LANES;
         for (size_t c = 0; c < whole; c += LANES) {
-            lanes square[LANES];
+            vec square[LANES];
             for (size_t l = 0; l < LANES; l++) square[l] = o[(c + l) * vectors + v] / sum[v];
-            lanes_transpose(square);
-            for (size_t l = 0; l < left; l++) lanes_store_anywhere(y + (first + l) * stride + c, square[l]);
+            vec_transpose(square);
+            for (size_t l = 0; l < left; l++) vec_storeu(y + (first + l) * stride + c, square[l]);
         }
         for (size_t c = whole; c < channels; c++) {
-            lanes mean = o[c * vectors + v] / sum[v];
+            vec mean = o[c * vectors + v] / sum[v];
             for (size_t l = 0; l < left; l++) y[(first + l) * stride + c] = mean[l];
         }
     }
@@ -285,12 +285,12 @@ bool attention_fast_workspace(size_t *reals, size_t channels, size_t block)
     return made <= most && groups <= most;
 }
 
-void attention_prepare(struct room *room, real **workspace, size_t channels, size_t block)
+void attention_prepare(struct arena *arena, real **workspace, size_t channels, size_t block)
 {
     size_t reals;
     if (attention_fast_workspace(&reals, channels, block))
-        room_reals(room, OF_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
-    else room_refuse(room, out_of_memory("a tile of attention"));
+        arena_reals(arena, PER_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
+    else arena_fail(arena, out_of_memory("a tile of attention"));
 }
 
 size_t attention_block(size_t queries, size_t channels, size_t heads, size_t threads)
@@ -309,9 +309,9 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
     size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
 
     /* Step 1: the workspace: scores, a made tile, groups. */
-    lanes *s = (lanes *)workspace;
+    vec *s = (vec *)workspace;
     real *made = (real *)(s + ATTENTION_TILE * WIDE + OVERRUN);
-    lanes *groups = (lanes *)(made + 2 * ATTENTION_TILE * channels);
+    vec *groups = (vec *)(made + 2 * ATTENTION_TILE * channels);
 
     /* Step 2: queries into lanes; log2(e) in their scale makes exp a power of two. */
     for (size_t i = 0; i < count;) {
@@ -350,11 +350,11 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
  * side by side and in order.  Rows of the grid are copied in whole vectors; the next row overwrites the excess, and up
  * to LANES entries beyond the end are read. */
 
-void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables)
+void attention_rpe_prepare(struct attention_rpe *rpe, struct arena *arena, const grid *g, size_t tables)
 {
     rpe->g = *g;
     rpe->tables = tables;
-    room_reals(room, OF_LOAD, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
+    arena_reals(arena, PERSISTENT, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
                1);
 }
 
@@ -419,7 +419,7 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
             const real *from = table->reversed + (centre + place_i[run[n]] - place_j[t]);
             real *to = r + t * stride + run[n];
             for (size_t l = 0; l < run[n + 1] - run[n]; l += LANES)
-                lanes_store_anywhere(to + l, lanes_load_anywhere(from + l));
+                vec_storeu(to + l, vec_loadu(from + l));
         }
 }
 
@@ -446,6 +446,6 @@ void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, si
     for (size_t t = 0; t < keys; t++) {
         const real *from = written->r + (j + t) * written->width + i;
         for (size_t l = 0; l < queries; l += LANES)
-            lanes_store_anywhere(r + t * stride + l, lanes_load_anywhere(from + l));
+            vec_storeu(r + t * stride + l, vec_loadu(from + l));
     }
 }

@@ -47,7 +47,7 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
 /* *reals = the workspace of a call with at most `block` queries; false where
  * that overflows.  Or a plan asks for it, one for each thread. */
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block);
-void attention_prepare(struct room *room, real **workspace, size_t channels, size_t block);
+void attention_prepare(struct arena *arena, real **workspace, size_t channels, size_t block);
 
 /* Queries of a block.  Each block reads or makes all keys and values anew, so blocks are large where that costs, but
  * what one gathers stays in the second cache.  Every thread gets the same number of blocks, or so many that it does not
@@ -75,7 +75,7 @@ struct attention_rpe_table {
 
 /* e [whole->offsets][tables] is of the grid `whole`; g is that grid itself or a
  * window, no longer than it along any axis. */
-void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables);
+void attention_rpe_prepare(struct attention_rpe *rpe, struct arena *arena, const grid *g, size_t tables);
 void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e);
 struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, size_t table);
 void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *table);

@@ -19,7 +19,7 @@
 /* exp(x) = 2^(x LOG2_E); the factor is best laid on what the scores are made of. */
 #define LOG2_E ((real)1.44269504088896340736)
 
-static inline lanes exp2_lanes(lanes x)
+static inline vec exp2_vec(vec x)
 {
 #ifdef TWICETOLD_DOUBLE
     enum { DEGREE = 11, MANTISSA = 52 };
@@ -39,19 +39,19 @@ static inline lanes exp2_lanes(lanes x)
 
     /* Step 1: n.  The last digit of `round` is worth 1, so the sum is a whole number in its lowest bits, with the
      * exponent's offset already added. */
-    lanes_mask keep = ~(x <= lowest);
-    lanes sum = x + round;
+    vec_mask keep = ~(x <= lowest);
+    vec sum = x + round;
 
     /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127 gives the bits of 0. */
-    lanes power = (lanes)((lanes_bits)sum << MANTISSA);
+    vec power = (vec)((vec_bits)sum << MANTISSA);
 
     /* Step 3: 2^f by Horner's rule. */
-    lanes f = x - (sum - round), series = (lanes){0} + coefficient[DEGREE - 1];
+    vec f = x - (sum - round), series = (vec){0} + coefficient[DEGREE - 1];
     for (int d = DEGREE - 2; d >= 0; d--) series = series * f + coefficient[d];
     series = series * f + 1;
 
     /* Step 4: the product; far below the range neither n nor f was good. */
-    return (lanes)((lanes_mask)(series * power) & keep);
+    return (vec)((vec_mask)(series * power) & keep);
 }
 
 #endif

@@ -18,7 +18,7 @@
 #include "../../reference/runtime/steps.h"
 #include "exponential.h"
 
-static inline lanes gelu_lanes(lanes x)
+static inline vec gelu_vec(vec x)
 {
 #ifdef TWICETOLD_DOUBLE
     for (size_t l = 0; l < LANES; l++) x[l] = gelu(x[l]);
@@ -28,12 +28,12 @@ static inline lanes gelu_lanes(lanes x)
     static const float coefficient[TERMS] = {
         1.151106218572853f, 0.4591955906136958f, 0.052546595752928804f, -0.00715465206690604f,
         0.00022148674752965305f, 0.00014481714923304665f, -2.9277786410314555e-05f, 1.8706911873610826e-06f};
-    lanes_mask negative = x < 0;
-    lanes u = lanes_pick(negative, -x, x), q = (lanes){0} + coefficient[TERMS - 1];
+    vec_mask negative = x < 0;
+    vec u = vec_select(negative, -x, x), q = (vec){0} + coefficient[TERMS - 1];
 
     for (int t = TERMS - 2; t >= 0; t--) q = q * u + coefficient[t];
-    lanes tail = exp2_lanes(-1 - q * u);
-    return x * lanes_pick(negative, tail, 1 - tail);
+    vec tail = exp2_vec(-1 - q * u);
+    return x * vec_select(negative, tail, 1 - tail);
 #endif
 }
 
@@ -41,8 +41,8 @@ static inline lanes gelu_lanes(lanes x)
 static inline void gelu_row(real *y, size_t count)
 {
     size_t at = 0;
-    for (; at + LANES <= count; at += LANES) lanes_store_anywhere(y + at, gelu_lanes(lanes_load_anywhere(y + at)));
-    if (at < count) lanes_store_part(y + at, gelu_lanes(lanes_load_part(y + at, count - at)), count - at);
+    for (; at + LANES <= count; at += LANES) vec_storeu(y + at, gelu_vec(vec_loadu(y + at)));
+    if (at < count) vec_store_partial(y + at, gelu_vec(vec_load_partial(y + at, count - at)), count - at);
 }
 
 /* y <- sigma(y + b), a row of so many numbers; sigma is GELU, or nothing. */
@@ -50,12 +50,12 @@ static inline void bias_and_gelu(real *y, const real *b, size_t count, bool with
 {
     size_t at = 0;
     for (; at + LANES <= count; at += LANES) {
-        lanes sum = lanes_load_anywhere(y + at) + lanes_load_anywhere(b + at);
-        lanes_store_anywhere(y + at, with_gelu ? gelu_lanes(sum) : sum);
+        vec sum = vec_loadu(y + at) + vec_loadu(b + at);
+        vec_storeu(y + at, with_gelu ? gelu_vec(sum) : sum);
     }
     if (at == count) return;
-    lanes sum = lanes_load_part(y + at, count - at) + lanes_load_part(b + at, count - at);
-    lanes_store_part(y + at, with_gelu ? gelu_lanes(sum) : sum, count - at);
+    vec sum = vec_load_partial(y + at, count - at) + vec_load_partial(b + at, count - at);
+    vec_store_partial(y + at, with_gelu ? gelu_vec(sum) : sum, count - at);
 }
 
 #endif

@@ -20,10 +20,10 @@
 
 /* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k for a few queries and keys side by side in a row of the
  * grid; callers pass constants for both numbers. */
-INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const real *w, size_t w_stride,
-                  const lanes *v, size_t queries, size_t keys)
+INLINED void meet(vec *sum, const vec *factor, const vec *summand, const real *w, size_t w_stride,
+                  const vec *v, size_t queries, size_t keys)
 {
-    lanes f[7], s[7];
+    vec f[7], s[7];
 
     for (size_t n = 0; n < queries + keys - 1; n++) {
         f[n] = *(factor + n - (queries - 1));
@@ -39,17 +39,17 @@ INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const r
 
 /* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all keys; `at` is its number in
  * [h][vectors].  For accuracy each row of keys is summed from zero, and then the rows. */
-INLINED void weigh(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+INLINED void weigh(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {
     const grid *g = &p->windows.tokens;
     size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - own->place[i];
-    const lanes *v = own->values + at * N;
+    const vec *v = own->values + at * N;
 
-    for (size_t q = 0; q < queries; q++) sum[q] = (lanes){0};
+    for (size_t q = 0; q < queries; q++) sum[q] = (vec){0};
     for (size_t j = 0; j < N; j += row) {
-        const lanes *factor = own->factor + centre + own->place[j], *summand = own->summand + centre + own->place[j];
-        lanes part[4] = {{0}};
+        const vec *factor = own->factor + centre + own->place[j], *summand = own->summand + centre + own->place[j];
+        vec part[4] = {{0}};
         size_t x = 0;
         for (; x + 4 <= row; x += 4) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 4);
         for (; x < row; x++) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 1);
@@ -57,13 +57,13 @@ INLINED void weigh(lanes *sum, const struct ghosted *own, const struct msa_probl
     }
 }
 
-static void weigh_four(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+static void weigh_four(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
                        const real *w, size_t i)
 {
     weigh(sum, own, p, at, w, i, 4);
 }
 
-static void weigh_one(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+static void weigh_one(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
                       const real *w, size_t i)
 {
     weigh(sum, own, p, at, w, i, 1);
@@ -104,7 +104,7 @@ void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real 
             size_t i = first + n;
             some = n + 4 <= count && i % row + 4 <= row ? 4 : 1;
             for (size_t v = 0; v < own->vectors; v++) {
-                lanes sum[4];
+                vec sum[4];
                 size_t at = a * own->vectors + v, left = c - v * LANES;
                 if (some == 4) weigh_four(sum, own, p, at, map + n * N, i);
                 else weigh_one(sum, own, p, at, map + n * N, i);
@@ -118,12 +118,12 @@ void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real 
     }
 }
 
-void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct flight *t, const real *qkv)
+void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct team *t, const real *qkv)
 {
     size_t N = p->heads.N, C = p->heads.C, c = p->c;
     real scale = p->scale * LOG2_E;
 
-    for (size_t j; flight_next(t, N, &j);) {
+    for (size_t j; team_next(t, N, &j);) {
         const real *k_j = qkv + j * 3 * C + C, *v_j = k_j + C;
         for (size_t a = 0; a < p->heads.h; a++) {
             for (size_t n = 0; n < c; n++) own->keys[(a * N + j) * c + n] = scale * k_j[a * c + n];
@@ -136,20 +136,20 @@ void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, cons
 
 /* ---- tables ------------------------------------------------------------------- */
 
-void ghosted_prepare(struct ghosted *own, struct room *room, const struct msa_problem *p)
+void ghosted_prepare(struct ghosted *own, struct arena *arena, const struct msa_problem *p)
 {
     bool there = p->ghost.add != NULL;
     size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.tokens.offsets;
 
     own->vectors = (p->c - 1) / LANES + 1;
-    ghost_prepare(&own->ghost, room, WHILE_LOADING, &p->ghost);
-    room_objects(room, OF_LOAD, &own->place, "the places of tokens", there ? N : 0, 1, sizeof *own->place);
-    room_reals(room, OF_LOAD, &own->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P, 1, 1);
-    room_objects(room, OF_LOAD, &own->factor, "factors in lanes", h * own->vectors, P, sizeof *own->factor);
-    room_objects(room, OF_LOAD, &own->summand, "summands in lanes", h * own->vectors, P, sizeof *own->summand);
-    room_reals(room, OF_RUN, &own->keys, "the keys of an image", h, N, p->c, 1);
-    room_objects(room, OF_RUN, &own->values, "values in lanes", h * own->vectors, N, sizeof *own->values);
-    room_reals(room, OF_THREAD, &own->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N, 1, 1);
+    ghost_prepare(&own->ghost, arena, LOAD_SCRATCH, &p->ghost);
+    arena_objects(arena, PERSISTENT, &own->place, "the places of tokens", there ? N : 0, 1, sizeof *own->place);
+    arena_reals(arena, PERSISTENT, &own->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P, 1, 1);
+    arena_objects(arena, PERSISTENT, &own->factor, "factors in lanes", h * own->vectors, P, sizeof *own->factor);
+    arena_objects(arena, PERSISTENT, &own->summand, "summands in lanes", h * own->vectors, P, sizeof *own->summand);
+    arena_reals(arena, PER_RUN, &own->keys, "the keys of an image", h, N, p->c, 1);
+    arena_objects(arena, PER_RUN, &own->values, "values in lanes", h * own->vectors, N, sizeof *own->values);
+    arena_reals(arena, PER_THREAD, &own->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N, 1, 1);
 }
 
 void ghosted_load(struct ghosted *own, const struct msa_problem *p)

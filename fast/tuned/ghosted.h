@@ -18,17 +18,17 @@ struct ghosted {
     size_t *place;              /* [N]: entry of i and j is centre + place_j - place_i */
     real *rpe;                  /* [tables][P], in powers of two */
     struct ghost ghost;         /* while loading */
-    lanes *factor, *summand;    /* [h][vectors][P] */
+    vec *factor, *summand;    /* [h][vectors][P] */
     real *keys;                 /* [h][N][c] of one image, scaled */
-    lanes *values;              /* [h][vectors][N] of one image */
+    vec *values;              /* [h][vectors][N] of one image */
     real *map;                  /* of each thread, [GHOSTED_BLOCK][N] */
 };
 
-void ghosted_prepare(struct ghosted *own, struct room *room, const struct msa_problem *p);
+void ghosted_prepare(struct ghosted *own, struct arena *arena, const struct msa_problem *p);
 void ghosted_load(struct ghosted *own, const struct msa_problem *p);
 
 /* Keys and values of the calling thread's share of the tokens of one image, from rows q, k, v side by side [N][3C]. */
-void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct flight *t, const real *qkv);
+void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct team *t, const real *qkv);
 
 /* Block number `block` of y [N][C], all heads. */
 void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real *y, const real *qkv, size_t block,

@@ -32,7 +32,7 @@ struct msa_fast {
 /* Sides by their height and width: whole, before the seam, or behind it. */
 static size_t kinds(const struct msa_problem *p) { return p->windows.shift ? 9 : 1; }
 
-static size_t kind_of(const struct msa_problem *p, const struct window_side *box)
+static size_t kind_of(const struct msa_problem *p, const struct window_region *box)
 {
     size_t s = p->windows.edge, row = box->rows == s ? 0 : box->top ? 2 : 1;
     return row * 3 + (box->columns == s ? 0 : box->left ? 2 : 1);
@@ -40,14 +40,14 @@ static size_t kind_of(const struct msa_problem *p, const struct window_side *box
 
 /* R of one kind of side, for a table. */
 static real *written_at(const struct msa_fast *f, const struct msa_problem *p, size_t table,
-                        const struct window_side *box)
+                        const struct window_region *box)
 {
     size_t most = p->windows.entries;
     return f->written + (table * kinds(p) + kind_of(p, box)) * most * attention_written_width(most);
 }
 
 /* A box of a window's tokens, as a grid. */
-static void meet_in(struct attention_rpe_table *table, const struct window_side *box)
+static void meet_in(struct attention_rpe_table *table, const struct window_region *box)
 {
     table->tokens.size[0] = box->rows;
     table->tokens.size[1] = box->columns;
@@ -60,8 +60,8 @@ static void attend_window(const struct head *one, struct attention a, struct att
     const struct msa_problem *p = one->plan->of;
     const struct msa_fast *f = one->plan->state;
 
-    for (size_t side = 0; side < windows_sides(&p->windows, one->part); side++) {
-        const struct window_side box = windows_side(&p->windows, one->part, side);
+    for (size_t side = 0; side < windows_regions(&p->windows, one->part); side++) {
+        const struct window_region box = windows_region(&p->windows, one->part, side);
         struct attention_written written;
         meet_in(table, &box);
         if (f->written) {
@@ -89,23 +89,23 @@ static void attend(const struct head *one)
 }
 
 /* One image, with a ghost head. */
-static void fly_ghosted(const struct flight *t)
+static void run_ghosted(const struct team *t)
 {
     const struct msa_problem *p = t->plan->of;
     const struct msa_fast *f = t->plan->state;
     size_t blocks = ghosted_blocks(p->heads.N);
-    real *map = room_own(&t->plan->room, f->ghosted.map, t->thread);
+    real *map = arena_thread(&t->plan->arena, f->ghosted.map, t->thread);
 
     /* Step 1: query, key and value; keys and values as the blocks want them. */
     heads_project(t);
-    flight_meet(t);
+    team_barrier(t);
     ghosted_gather(&f->ghosted, p, t, f->heads.qkv);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: blocks of queries. */
-    for (size_t block; flight_next(t, blocks, &block);)
+    for (size_t block; team_next(t, blocks, &block);)
         ghosted_block(&f->ghosted, p, heads_joined(t), f->heads.qkv, block, map);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: the output projection. */
     heads_join(t);
@@ -115,25 +115,25 @@ static status prepare(struct plan *plan)
 {
     const struct msa_problem *p = plan->of;
     struct msa_fast *f = plan->state;
-    struct room *room = &plan->room;
-    size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : images_in_flight(N, p->heads.B);
+    struct arena *arena = &plan->arena;
+    size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : chunk_images(N, p->heads.B);
     const size_t sides[] = {s, s};
     grid meeting = p->windows.tokens;       /* the tokens that meet each other */
 
     tiled_prepare(&f->tiled, plan,
                   (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c},
                   together * p->heads.h, s ? p->windows.entries : 0);
-    heads_prepare(plan, (struct hearts){
-        .heart = attend, .parts = s ? p->windows.count : tiled_blocks(&f->tiled, N),
-        .maps = &linear_packed, .in_flight = together,
+    heads_prepare(plan, (struct core_options){
+        .core = attend, .parts = s ? p->windows.count : tiled_blocks(&f->tiled, N),
+        .maps = &linear_packed, .chunk = together,
     });
-    if (s) room_refuse(room, grid_create(&meeting, 2, sides));
-    attention_rpe_prepare(&f->rpe, room, &meeting, p->rpe && !p->ghost.add ? p->rpe_columns : 0);
-    room_reals(room, OF_LOAD, &f->written, "the relative positions of windows",
+    if (s) arena_fail(arena, grid_create(&meeting, 2, sides));
+    attention_rpe_prepare(&f->rpe, arena, &meeting, p->rpe && !p->ghost.add ? p->rpe_columns : 0);
+    arena_reals(arena, PERSISTENT, &f->written, "the relative positions of windows",
                s && p->windows.entries <= ATTENTION_TILE ? f->rpe.tables : 0, kinds(p), p->windows.entries,
                attention_written_width(p->windows.entries));
-    ghosted_prepare(&f->ghosted, room, p);
-    return room_status(room);
+    ghosted_prepare(&f->ghosted, arena, p);
+    return arena_status(arena);
 }
 
 /* R of every kind of side: the windows at the four corners have all of them. */
@@ -144,8 +144,8 @@ static void write_sides(struct msa_fast *f, const struct msa_problem *p)
 
     for (size_t t = 0; t < f->rpe.tables; t++)
         for (size_t n = 0; n < sizeof corner / sizeof *corner; n++)
-            for (size_t side = 0; side < windows_sides(w, corner[n]); side++) {
-                const struct window_side box = windows_side(w, corner[n], side);
+            for (size_t side = 0; side < windows_regions(w, corner[n]); side++) {
+                const struct window_region box = windows_region(w, corner[n], side);
                 struct attention_rpe_table table = attention_rpe_table(&f->rpe, t);
                 meet_in(&table, &box);
                 attention_write(written_at(f, p, t, &box), &table);
@@ -167,7 +167,7 @@ static status run(struct plan *plan, real *y, const real *x)
 {
     const struct msa_problem *p = plan->of;
     const struct batch batch = heads_batch((const struct heads *)plan->state);
-    return p->ghost.add ? flights_run(plan, y, x, &batch, fly_ghosted) : heads_run(plan, y, x);
+    return p->ghost.add ? batch_run(plan, y, x, &batch, run_ghosted) : heads_run(plan, y, x);
 }
 
 /* Pairs across a seam are not multiplied. */

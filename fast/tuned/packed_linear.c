@@ -44,9 +44,9 @@
 static size_t vectors_of(const struct linear *map) { return (map->out + LANES - 1) / LANES; }
 static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WIDE - 1) / WIDE; }
 
-static void prepare(struct linear *map, struct room *room)
+static void prepare(struct linear *map, struct arena *arena)
 {
-    room_reals(room, OF_LOAD, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1, 1);
+    arena_reals(arena, PERSISTENT, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1, 1);
 }
 
 /* Panel number `panel`: its first vector of outputs, and how many it has. */
@@ -69,15 +69,15 @@ static size_t panel_of(const struct linear *map, size_t out)
 /* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in registers. */
 static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
 {
-    lanes_store(to, bias ? lanes_load_anywhere(bias) : (lanes){0});
+    vec_store(to, bias ? vec_loadu(bias) : (vec){0});
     for (size_t n = 0; n < in; n += LANES) {
         size_t here = in - n < LANES ? in - n : LANES;
-        lanes square[LANES];
+        vec square[LANES];
         for (size_t o = 0; o < LANES; o++)
-            square[o] = here == LANES ? lanes_load_anywhere(weight + o * stride + n)
-                                      : lanes_load_part(weight + o * stride + n, here);
-        lanes_transpose(square);
-        for (size_t l = 0; l < here; l++) lanes_store(to + (1 + n + l) * width, square[l]);
+            square[o] = here == LANES ? vec_loadu(weight + o * stride + n)
+                                      : vec_load_partial(weight + o * stride + n, here);
+        vec_transpose(square);
+        for (size_t l = 0; l < here; l++) vec_store(to + (1 + n + l) * width, square[l]);
     }
 }
 
@@ -120,23 +120,23 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
-    lanes sum[MOST_ROWS][WIDE];
+    vec sum[MOST_ROWS][WIDE];
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < vectors; v++) sum[r][v] = lanes_load(panel + v * LANES);
+        for (size_t v = 0; v < vectors; v++) sum[r][v] = vec_load(panel + v * LANES);
     for (size_t n = 0; n < in; n++) {
         panel += vectors * LANES;
         __builtin_prefetch(ahead + n * LINE, 0, 2);
-        lanes weight[WIDE];
-        for (size_t v = 0; v < vectors; v++) weight[v] = lanes_held(lanes_load(panel + v * LANES));
+        vec weight[WIDE];
+        for (size_t v = 0; v < vectors; v++) weight[v] = vec_in_register(vec_load(panel + v * LANES));
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * token + n * input] * weight[v];
     }
     if (last == LANES) {        /* apart from the rest, so that `sum` is registers */
         for (size_t r = 0; r < rows; r++)
-            for (size_t v = 0; v < vectors; v++) lanes_store_anywhere(y + r * y_stride + v * LANES, sum[r][v]);
+            for (size_t v = 0; v < vectors; v++) vec_storeu(y + r * y_stride + v * LANES, sum[r][v]);
     } else {
-        lanes kept[MOST_ROWS][WIDE];
+        vec kept[MOST_ROWS][WIDE];
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) kept[r][v] = sum[r][v];
         for (size_t r = 0; r < rows; r++)

@@ -14,13 +14,13 @@ static size_t block_of(const struct attention *a, size_t heads, size_t threads)
 void tiled_prepare(struct tiled *own, struct plan *plan, struct attention a, size_t heads, size_t entries)
 {
     size_t channels = a.channels;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     own->block = block_of(&a, heads, (size_t)plan->threads);
-    attention_prepare(room, &own->workspace, channels, own->block);
-    room_reals(room, OF_THREAD, &own->q, "the query of a window", entries, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->k, "the key of a window", entries, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->v, "the value of a window", entries, channels, 1, 1);
-    room_reals(room, OF_THREAD, &own->y, "the output of a window", entries, channels, 1, 1);
+    attention_prepare(arena, &own->workspace, channels, own->block);
+    arena_reals(arena, PER_THREAD, &own->q, "the query of a window", entries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->k, "the key of a window", entries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->v, "the value of a window", entries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &own->y, "the output of a window", entries, channels, 1, 1);
 }
 
 /* One block of rows of Y, which begins at y. */
@@ -38,14 +38,14 @@ void tiled_block(const struct head *one, struct attention a, const struct tiled 
     a.v = one->v;
     a.q_stride = one->q_stride;
     a.k_stride = a.v_stride = one->kv_stride;
-    attend(one->y, one->y_stride, &a, one->part, own, head_own(one, own->workspace));
+    attend(one->y, one->y_stride, &a, one->part, own, head_thread(one, own->workspace));
 }
 
 /* One row of a side: columns tokens, of which the first `there` lie one after another
  * on the plane and the others are padding. */
 struct window_row { size_t token, there; };
 
-static struct window_row row_of(const struct windows *windows, size_t window, const struct window_side *box, size_t r)
+static struct window_row row_of(const struct windows *windows, size_t window, const struct window_region *box, size_t r)
 {
     struct window_row row = {.token = windows_token(windows, window, (box->top + r) * windows->edge + box->left)};
     if (row.token == WINDOW_PADDING) return row;
@@ -57,9 +57,9 @@ static struct window_row row_of(const struct windows *windows, size_t window, co
 void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
                   const real *padding, const struct tiled *own)
 {
-    const struct window_side box = windows_side(windows, one->part, side);
+    const struct window_region box = windows_region(windows, one->part, side);
     size_t c = a.channels, bytes = c * sizeof(real), key = (size_t)(one->k - one->q), value = (size_t)(one->v - one->q);
-    real *q = head_own(one, own->q), *k = head_own(one, own->k), *v = head_own(one, own->v), *y = head_own(one, own->y);
+    real *q = head_thread(one, own->q), *k = head_thread(one, own->k), *v = head_thread(one, own->v), *y = head_thread(one, own->y);
 
     /* Step 1: rows in. */
     for (size_t r = 0, t = 0; r < box.rows; r++) {
@@ -79,7 +79,7 @@ void tiled_window(const struct head *one, struct attention a, const struct windo
     a.queries = a.keys = box.rows * box.columns;
     a.q_stride = a.k_stride = a.v_stride = c;
     for (size_t block = 0; block < tiled_blocks(own, a.queries); block++)
-        attend(y, c, &a, block, own, head_own(one, own->workspace));
+        attend(y, c, &a, block, own, head_thread(one, own->workspace));
 
     /* Step 3: rows out. */
     for (size_t r = 0; r < box.rows; r++) {

@@ -4,8 +4,8 @@
  * tokens against itself.  Each is part one->part of a head.  The caller's `a` has the numbers of queries, keys and
  * channels, the scale and the bias; where rows lie is filled in here. */
 
-#ifndef TWICETOLD_FAST_TILED_HEARTS_H
-#define TWICETOLD_FAST_TILED_HEARTS_H
+#ifndef TWICETOLD_TILED_ATTENTION_H
+#define TWICETOLD_TILED_ATTENTION_H
 
 #include "../../reference/runtime/heads.h"
 #include "../../reference/runtime/windows.h"

@@ -38,17 +38,17 @@
 #define ONES_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
-static inline void lanes_transpose(lanes square[LANES])
+static inline void vec_transpose(vec square[LANES])
 {
 #if LANES == 2
-    const lanes first = ONES_LOW(square[0], square[1]);
+    const vec first = ONES_LOW(square[0], square[1]);
     square[1] = ONES_HIGH(square[0], square[1]);
     square[0] = first;
 #else
     /* Step 1: squares of 4 by 4. */
-    for (lanes *row = square; row < square + LANES; row += 4) {
-        const lanes a = ONES_LOW(row[0], row[1]), b = ONES_HIGH(row[0], row[1]);
-        const lanes c = ONES_LOW(row[2], row[3]), d = ONES_HIGH(row[2], row[3]);
+    for (vec *row = square; row < square + LANES; row += 4) {
+        const vec a = ONES_LOW(row[0], row[1]), b = ONES_HIGH(row[0], row[1]);
+        const vec c = ONES_LOW(row[2], row[3]), d = ONES_HIGH(row[2], row[3]);
         row[0] = TWOS_LOW(a, c);
         row[1] = TWOS_HIGH(a, c);
         row[2] = TWOS_LOW(b, d);
@@ -57,15 +57,15 @@ static inline void lanes_transpose(lanes square[LANES])
 
     /* Step 2: a square of 2 by 2 of them, or of 4 by 4. */
 #if LANES == 8
-    for (lanes *row = square; row < square + 4; row++) {
-        const lanes a = row[0], b = row[4];
+    for (vec *row = square; row < square + 4; row++) {
+        const vec a = row[0], b = row[4];
         row[0] = GROUPS_EVEN(a, b);
         row[4] = GROUPS_ODD(a, b);
     }
 #elif LANES == 16
-    for (lanes *row = square; row < square + 4; row++) {
-        const lanes a = GROUPS_EVEN(row[0], row[4]), b = GROUPS_ODD(row[0], row[4]);
-        const lanes c = GROUPS_EVEN(row[8], row[12]), d = GROUPS_ODD(row[8], row[12]);
+    for (vec *row = square; row < square + 4; row++) {
+        const vec a = GROUPS_EVEN(row[0], row[4]), b = GROUPS_ODD(row[0], row[4]);
+        const vec c = GROUPS_EVEN(row[8], row[12]), d = GROUPS_ODD(row[8], row[12]);
         row[0] = GROUPS_EVEN(a, c);
         row[4] = GROUPS_EVEN(b, d);
         row[8] = GROUPS_ODD(a, c);
@@ -76,7 +76,7 @@ static inline void lanes_transpose(lanes square[LANES])
 }
 
 /* The sums over the lanes of LANES vectors, in their order; the vectors are lost. */
-INLINED lanes lanes_sums(lanes s[LANES])
+INLINED vec vec_sums(vec s[LANES])
 {
 #pragma GCC unroll 8
     for (size_t n = 0; n < LANES / 2; n++) s[n] = ONES_LOW(s[2 * n], s[2 * n + 1]) + ONES_HIGH(s[2 * n], s[2 * n + 1]);

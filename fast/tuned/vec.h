@@ -4,8 +4,8 @@
  * anywhere else (SSE2, NEON, or plain registers).  Arithmetic is the vector extension of GCC and clang, without
  * intrinsics: + - * on whole vectors, and a scalar operand is repeated.  L is LANES throughout fast/. */
 
-#ifndef TWICETOLD_LANES_H
-#define TWICETOLD_LANES_H
+#ifndef TWICETOLD_VEC_H
+#define TWICETOLD_VEC_H
 
 #include <stdint.h>
 #include "../../reference/runtime/real.h"
@@ -31,21 +31,21 @@
  * such an argument is unrolled, and small arrays of lanes become registers. */
 #define INLINED static inline __attribute__((always_inline))
 
-typedef real lanes __attribute__((vector_size(LANE_BYTES), may_alias));
-typedef real lanes_anywhere __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(real))));
+typedef real vec __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef real vec_unaligned __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(real))));
 
 /* A complex number per lane.  In memory, L real parts and then L imaginary
  * parts, aligned to a vector: a point is POINT reals. */
-typedef struct point { lanes re, im; } point;
+typedef struct point { vec re, im; } point;
 #define POINT ((size_t)2 * LANES)
 
 /* The vector at `from`, which is aligned to a vector, or only to a real. */
-static inline lanes lanes_load(const real *from) { return *(const lanes *)from; }
-static inline lanes lanes_load_anywhere(const real *from) { return *(const lanes_anywhere *)from; }
+static inline vec vec_load(const real *from) { return *(const vec *)from; }
+static inline vec vec_loadu(const real *from) { return *(const vec_unaligned *)from; }
 
 /* `a`, in a register from here on, loaded once.  GCC would load a vector again for every multiply-add that uses it, if
  * 16 registers leave few to spare, and unaligned ones for each shuffle. */
-static inline lanes lanes_held(lanes a)
+static inline vec vec_in_register(vec a)
 {
 #if defined __x86_64__ && (LANE_BYTES < 64 || defined __AVX512F__)
     __asm__("" : "+v"(a));
@@ -53,18 +53,18 @@ static inline lanes lanes_held(lanes a)
     return a;
 }
 
-static inline void lanes_store(real *to, lanes a) { *(lanes *)to = a; }
-static inline void lanes_store_anywhere(real *to, lanes a) { *(lanes_anywhere *)to = a; }
+static inline void vec_store(real *to, vec a) { *(vec *)to = a; }
+static inline void vec_storeu(real *to, vec a) { *(vec_unaligned *)to = a; }
 
 /* The first `count` reals at `from`, zeros behind them; and the way back. */
-static inline lanes lanes_load_part(const real *from, size_t count)
+static inline vec vec_load_partial(const real *from, size_t count)
 {
-    lanes a = {0};
+    vec a = {0};
     for (size_t l = 0; l < count; l++) a[l] = from[l];
     return a;
 }
 
-static inline void lanes_store_part(real *to, lanes a, size_t count)
+static inline void vec_store_partial(real *to, vec a, size_t count)
 {
     for (size_t l = 0; l < count; l++) to[l] = a[l];
 }
@@ -72,39 +72,39 @@ static inline void lanes_store_part(real *to, lanes a, size_t count)
 /* ---- comparisons --------------------------------------------------------- */
 
 /* A comparison of two vectors gives a mask: all bits of a lane, or none. */
-typedef int64_t lanes_words __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef int64_t vec_words __attribute__((vector_size(LANE_BYTES), may_alias));
 #ifdef TWICETOLD_DOUBLE
-typedef int64_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
-typedef uint64_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef int64_t vec_mask __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef uint64_t vec_bits __attribute__((vector_size(LANE_BYTES), may_alias));
 #else
-typedef int32_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
-typedef uint32_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef int32_t vec_mask __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef uint32_t vec_bits __attribute__((vector_size(LANE_BYTES), may_alias));
 #endif
 
 /* Lane by lane: a where the mask is set, b elsewhere. */
-static inline lanes lanes_pick(lanes_mask mask, lanes a, lanes b)
+static inline vec vec_select(vec_mask mask, vec a, vec b)
 {
-    return (lanes)(((lanes_mask)a & mask) | ((lanes_mask)b & ~mask));
+    return (vec)(((vec_mask)a & mask) | ((vec_mask)b & ~mask));
 }
 
 /* The larger of two; b where either is NaN. */
-static inline lanes lanes_larger(lanes a, lanes b)
+static inline vec vec_max(vec a, vec b)
 {
-    return lanes_pick(a > b, a, b);
+    return vec_select(a > b, a, b);
 }
 
 /* Whether the mask is set in any lane. */
-static inline int lanes_any(lanes_mask mask)
+static inline int vec_any(vec_mask mask)
 {
     int64_t seen = 0;
-    lanes_words words = (lanes_words)mask;
+    vec_words words = (vec_words)mask;
     for (size_t w = 0; w < LANE_BYTES / sizeof seen; w++) seen |= words[w];
     return seen != 0;
 }
 
 /* ---- across lanes --------------------------------------------------------- */
 
-static inline real lanes_sum(lanes a)
+static inline real vec_sum(vec a)
 {
     real sum = 0;
     for (size_t l = 0; l < LANES; l++) sum += a[l];

@@ -28,7 +28,7 @@
 enum { SEED = 6, SAMPLE = 61, RUNS = 1000, WAYS = 3, SIDE_RUNS = 200, PLANES = 96, EDGE = 56 };
 
 struct scene {
-    struct room room;
+    struct arena arena;
     struct box_pool pool;
     size_t edge, N, C, G;
     bool by_token;
@@ -41,18 +41,18 @@ struct scene {
 
 static status scene_create(struct scene *s)
 {
-    struct room *room = &s->room;
+    struct arena *arena = &s->arena;
     s->N = s->edge * s->edge;
-    *room = room_open(s->threads);
-    box_pool_prepare(&s->pool, room, s->edge, s->edge, s->C, s->G);
-    room_reals(room, OF_LOAD, &s->boxes, "the boxes", s->C, s->G, 4, 1);
-    room_reals(room, OF_LOAD, &s->mix, "the weights of the boxes", s->C, s->G, 1, 1);
-    room_reals(room, OF_LOAD, &s->in, "the planes", s->N, s->C, 1, 1);
-    room_reals(room, OF_LOAD, &s->out, "the planes", s->N, s->C, 1, 1);
-    room_reals(room, OF_LOAD, &s->seen, "the results", 2 + WAYS, s->N, s->C, 1);
-    room_reals(room, OF_THREAD, &s->planes, "the planes of some channels", LANES, s->N, 1, 1);
-    status result = room_place(room, NULL);
-    for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, room, (size_t)t);
+    *arena = arena_open(s->threads);
+    box_pool_prepare(&s->pool, arena, s->edge, s->edge, s->C, s->G);
+    arena_reals(arena, PERSISTENT, &s->boxes, "the boxes", s->C, s->G, 4, 1);
+    arena_reals(arena, PERSISTENT, &s->mix, "the weights of the boxes", s->C, s->G, 1, 1);
+    arena_reals(arena, PERSISTENT, &s->in, "the planes", s->N, s->C, 1, 1);
+    arena_reals(arena, PERSISTENT, &s->out, "the planes", s->N, s->C, 1, 1);
+    arena_reals(arena, PERSISTENT, &s->seen, "the results", 2 + WAYS, s->N, s->C, 1);
+    arena_reals(arena, PER_THREAD, &s->planes, "the planes of some channels", LANES, s->N, 1, 1);
+    status result = arena_allocate(arena, NULL);
+    for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, arena, (size_t)t);
     return result;
 }
 
@@ -114,16 +114,16 @@ static void pool_planes(const struct scene *s)
 {
     #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t c = 0; c < s->C; c++)
-        box_pool_plane(&s->pool, c, s->out + c * s->N, s->in + c * s->N, NULL, &s->room, (size_t)omp_get_thread_num());
+        box_pool_plane(&s->pool, c, s->out + c * s->N, s->in + c * s->N, NULL, &s->arena, (size_t)omp_get_thread_num());
 }
 
 /* LANES rows and columns: number j of row i becomes number i of row j. */
 static void transpose_square(real *to, size_t to_step, const real *from, size_t from_step)
 {
-    lanes square[LANES];
-    for (size_t i = 0; i < LANES; i++) square[i] = lanes_load_anywhere(from + i * from_step);
-    lanes_transpose(square);
-    for (size_t i = 0; i < LANES; i++) lanes_store_anywhere(to + i * to_step, square[i]);
+    vec square[LANES];
+    for (size_t i = 0; i < LANES; i++) square[i] = vec_loadu(from + i * from_step);
+    vec_transpose(square);
+    for (size_t i = 0; i < LANES; i++) vec_storeu(to + i * to_step, square[i]);
 }
 
 /* LANES channels at a time, whose planes stay in the cache. */
@@ -132,10 +132,10 @@ static void pool_tokens(const struct scene *s)
     #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t c = 0; c < s->C; c += LANES) {
         size_t thread = (size_t)omp_get_thread_num();
-        real *planes = room_own(&s->room, s->planes, thread);
+        real *planes = arena_thread(&s->arena, s->planes, thread);
         for (size_t n = 0; n < s->N; n += LANES) transpose_square(planes + n, s->N, s->in + n * s->C + c, s->C);
         for (size_t l = 0; l < LANES; l++)
-            box_pool_plane(&s->pool, c + l, planes + l * s->N, planes + l * s->N, NULL, &s->room, thread);
+            box_pool_plane(&s->pool, c + l, planes + l * s->N, planes + l * s->N, NULL, &s->arena, thread);
         for (size_t n = 0; n < s->N; n += LANES) transpose_square(s->out + n * s->C + c, s->C, planes + n, s->N);
     }
 }
@@ -165,7 +165,7 @@ static status race(struct way *way, int ways, const struct scene *s, double term
 {
     size_t outputs = s->N * s->C;
     struct contestant *all[WAYS];
-    struct judge judge = {.x = s->in, .y = s->out, .original = s->seen, .reference = s->seen + outputs,
+    struct harness harness = {.x = s->in, .y = s->out, .original = s->seen, .reference = s->seen + outputs,
                           .inputs = outputs, .outputs = outputs, .width = s->C, .terms = terms};
     for (int w = 0; w < ways; w++) {
         way[w].scene = s;
@@ -174,7 +174,7 @@ static status race(struct way *way, int ways, const struct scene *s, double term
         way[w].judged.seconds = way[w].seconds;
         all[w] = &way[w].judged;
     }
-    return judge_race(&judge, all, ways, limit);
+    return harness_race(&harness, all, ways, limit);
 }
 
 /* ---- one box for all ------------------------------------------------------------ */
@@ -346,6 +346,6 @@ int main(int count, char **argv)
     if (count > 2 && strtod(*word, NULL) > 0) result = measure_sides(&s, word);
     else if (count == 8) result = read_layout(&s, word);
     if (result.code) fprintf(stderr, "chopd-boxes: %s\n", result.message);
-    room_release(&s.room);
+    arena_release(&s.arena);
     return result.code;
 }

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 {
     struct setting own[] = {{.name = "--from", .most = 1}, {.name = NULL}}, other;
     const struct declaration *d;
-    struct outline o;
+    struct problem_sizes o;
     struct sample sample = {.x = NULL};
     size_t first = 1;
 

@@ -141,10 +141,10 @@ static status race(struct timed *t, int repeats)
     real *seen = memory_reals(3, outputs, 1, 1);
     if (!seen) return out_of_memory("the logits");
     t->judged = (struct contestant){.run = run_once, .name = "network", .kept = seen, .seconds = seconds};
-    struct judge judge = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs,
+    struct harness harness = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs,
                           .reference = seen + 2 * outputs, .inputs = t->x.count, .outputs = outputs, .width = 3,
                           .terms = 1};
-    status s = judge_race(&judge, (struct contestant *[]){&t->judged}, 1, &limit);
+    status s = harness_race(&harness, (struct contestant *[]){&t->judged}, 1, &limit);
     memory_free(seen);
     return s;
 }

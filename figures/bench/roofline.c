@@ -37,7 +37,7 @@ enum { CHAINS = 12, LEVELS = 4 };
 /* Layers with the sizes of figures/bench/versus.py, some without their last projection. */
 static const struct layer {
     const char *name, *naive_grid;
-    struct outline outline;
+    struct problem_sizes sizes;
 } layers[] = {
     {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe,ghost_mul,ghost_add"}},
     {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe",
@@ -83,7 +83,7 @@ static double processor_seconds(void)
 /* Multiply-adds from registers: twelve chains, so that one is ready whenever another waits. */
 static double multiply_add_rate(size_t rounds)
 {
-    lanes sum[CHAINS], by = (lanes){0} + half, more = (lanes){0} + one;
+    vec sum[CHAINS], by = (vec){0} + half, more = (vec){0} + one;
     for (size_t i = 0; i < CHAINS; i++) sum[i] = more * (real)i;
     double start = processor_seconds();
     for (size_t r = 0; r < rounds; r++) {
@@ -91,7 +91,7 @@ static double multiply_add_rate(size_t rounds)
         for (size_t i = 0; i < CHAINS; i++) sum[i] = sum[i] * by + more;
     }
     double seconds = processor_seconds() - start;
-    for (size_t i = 0; i < CHAINS; i++) sink = lanes_sum(sum[i]);
+    for (size_t i = 0; i < CHAINS; i++) sink = vec_sum(sum[i]);
     return (double)(rounds * CHAINS * LANES) / seconds;
 }
 
@@ -99,18 +99,18 @@ static double multiply_add_rate(size_t rounds)
 static double read_rate(const real *from, size_t count, size_t passes)
 {
     enum { ABREAST = 8 };
-    lanes sum[ABREAST] = {{0}};
+    vec sum[ABREAST] = {{0}};
     double start = processor_seconds();
     for (size_t p = 0; p < passes; p++) {
         const real *at = from;
         for (size_t n = count / (ABREAST * LANES); n; n--, at += ABREAST * LANES) {
 #pragma GCC unroll 8
-            for (size_t i = 0; i < ABREAST; i++) sum[i] += lanes_load(at + i * LANES);
+            for (size_t i = 0; i < ABREAST; i++) sum[i] += vec_load(at + i * LANES);
         }
         __asm__ volatile("" ::: "memory");              /* the next pass reads again */
     }
     double seconds = processor_seconds() - start;
-    for (size_t i = 0; i < ABREAST; i++) sink = lanes_sum(sum[i]);
+    for (size_t i = 0; i < ABREAST; i++) sink = vec_sum(sum[i]);
     return (double)(count * passes * sizeof *from) / seconds;
 }
 
@@ -198,7 +198,7 @@ static void raise_roofs(struct roofs *r, const real *from, double seconds)
 
 struct dot {
     const char *name, *form;
-    struct outline outline;
+    struct problem_sizes sizes;
     double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
     double seconds;
 };
@@ -225,16 +225,16 @@ static status place_dot(struct dot *d, double seconds)
     const struct form *form = operator_form(operator, d->form);
     struct sample sample;
     struct plan plan = {0};
-    status s = sample_create(&sample, operator, &d->outline, 1);
+    status s = sample_create(&sample, operator, &d->sizes, 1);
     if (!s.code) s = plan_create(&plan, &sample.problem, form, 1);
     if (!s.code) {
-        const size_t *of = plan.room.bytes;
+        const size_t *of = plan.arena.bytes;
         double parameters = (double)(problem_parameters(&sample.problem) * sizeof(real));
         d->multiply_adds = form_multiply_adds(form, &sample.problem);
         d->x = (double)(sample.inputs * sizeof(real));
         d->y = (double)(sample.outputs * sizeof(real));
-        d->weights = parameters > (double)of[OF_LOAD] ? parameters : (double)of[OF_LOAD];
-        d->workspace = (double)(of[OF_RUN] + of[OF_THREAD]);
+        d->weights = parameters > (double)of[PERSISTENT] ? parameters : (double)of[PERSISTENT];
+        d->workspace = (double)(of[PER_RUN] + of[PER_THREAD]);
         s = least_seconds(&d->seconds, &plan, &sample, seconds);
     }
     plan_release(&plan);
@@ -244,7 +244,7 @@ static status place_dot(struct dot *d, double seconds)
 
 static void print_dot(const struct dot *d, const struct roofs *r)
 {
-    const struct outline *o = &d->outline;
+    const struct problem_sizes *o = &d->sizes;
     double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
     int at = 0;
     while (r->level[at].holds < bytes) at++;
@@ -277,8 +277,8 @@ static status draw_all(double seconds, size_t most, bool alone)
     /* Step 2: the forms, and the roofs again. */
     for (size_t d = 0; d < dots && !s.code; d++) {
         const struct layer *l = &layers[d / 2];
-        dot[d] = (struct dot){.name = l->name, .form = d % 2 ? "fast" : "naive", .outline = l->outline};
-        if (d % 2 == 0) dot[d].outline.grid = l->naive_grid;
+        dot[d] = (struct dot){.name = l->name, .form = d % 2 ? "fast" : "naive", .sizes = l->sizes};
+        if (d % 2 == 0) dot[d].sizes.grid = l->naive_grid;
         s = place_dot(&dot[d], seconds);
     }
     raise_roofs(&r, from, seconds);

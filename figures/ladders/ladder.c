@@ -38,8 +38,8 @@ static void nothing(const struct head *one) { (void)one; }
 
 static status prepare_nothing(struct plan *plan)
 {
-    heads_prepare(plan, (struct hearts){.heart = nothing});
-    return room_status(&plan->room);
+    heads_prepare(plan, (struct core_options){.core = nothing});
+    return arena_status(&plan->arena);
 }
 
 static double projections(const void *of) { return heads_multiply_adds(of); }
@@ -75,9 +75,9 @@ static int add_all(struct line *lines, const struct ladder *ladder, const struct
     int count = 0;
     bool known = !ladder->of->resolve(of, p).code;
     add(lines, &count, "what all of them share", &projections_alone, 1);
-    for (int r = 0; ladder->rung[r].idea; r++) {
-        const struct rung *rung = &ladder->rung[r];
-        struct line *line = add(lines, &count, rung->idea, &rung->form, rung[1].idea ? 1 : threads);
+    for (int r = 0; ladder->step[r].idea; r++) {
+        const struct step *step = &ladder->step[r];
+        struct line *line = add(lines, &count, step->idea, &step->form, step[1].idea ? 1 : threads);
         if (known) line->bytes = ladder->traffic(of, r);
     }
     add(lines, &count, "the fast form", fast, 1);
@@ -111,7 +111,7 @@ static status climb(struct line *lines, int count, const struct sample *sample, 
     const struct problem *p = &sample->problem;
     size_t outputs = sample->outputs;
     struct contestant *all[LINES];
-    struct judge judge = {
+    struct harness harness = {
         .x = sample->x, .y = sample->y, .original = sample->y + outputs, .reference = sample->y + 2 * outputs,
         .inputs = sample->inputs, .outputs = outputs, .width = problem_size(p, "C"),
         .terms = fmax(1, form_multiply_adds(lines[1].form, p) / (double)outputs),
@@ -122,7 +122,7 @@ static status climb(struct line *lines, int count, const struct sample *sample, 
         all[n] = &lines[n].judged;
         all[n]->kept = sample->y + (3 + (size_t)n) * outputs;
     }
-    if (!s.code) s = judge_race(&judge, all, count, limit);
+    if (!s.code) s = harness_race(&harness, all, count, limit);
     if (!s.code) print_all(lines, count, p);
     for (int n = 0; n < count; n++) plan_release(&lines[n].plan);
     return s;
@@ -136,7 +136,7 @@ static status measure(const struct ladder *ladder, const char *const *argv)
         [THREADS] = {.name = "--threads", .most = 1}, [REPEATS] = {.name = "--repeats", .most = 1},
         [SECONDS] = {.name = "--seconds", .most = 1}, {.name = NULL},
     }, other;
-    struct outline o;
+    struct problem_sizes o;
     struct sample sample = {.x = NULL};
     size_t threads = 0, repeats = 5;
     struct limits limit = {.least = 1, .seconds = 20};

@@ -22,7 +22,7 @@
 #include "../../reference/runtime/steps.h"
 #include "lisa_costs.h"
 
-/* A complex number.  Of a vector of them, lanes.h has the point. */
+/* A complex number.  Of a vector of them, vec.h has the point. */
 typedef struct number { real re, im; } number;
 
 /* An axis of n points, which lie `stride` apart on the grid; the nth roots of 1, exp(-2 pi sqrt(-1) k / n). */
@@ -66,8 +66,8 @@ static void normalise(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     for (size_t i = 0; i < p->heads.N; i++) {
-        l2_normalise(head_own(one, f->heads.q) + i * p->heads.c, p->heads.c);
-        l2_normalise(head_own(one, f->heads.k) + i * p->heads.c, p->heads.c);
+        l2_normalise(head_thread(one, f->heads.q) + i * p->heads.c, p->heads.c);
+        l2_normalise(head_thread(one, f->heads.k) + i * p->heads.c, p->heads.c);
     }
 }
 
@@ -78,7 +78,7 @@ static void equation(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *Ga = head_own(one, f->Ga), *Gb = head_own(one, f->Gb);
+    real *Ga = head_thread(one, f->Ga), *Gb = head_thread(one, f->Gb);
 
     normalise(one);
     lisa_naive_circular_key(Ga, one->k, p->wa, p->ba, &p->g, c, D);
@@ -93,7 +93,7 @@ static void order(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *a = head_own(one, f->a);
+    real *a = head_thread(one, f->a);
 
     normalise(one);
     for (size_t i = 0; i < N; i++) {
@@ -178,9 +178,9 @@ static void each_latent(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    number *z = room_own(&one->plan->room, f->z, one->thread), *G = room_own(&one->plan->room, f->G, one->thread);
-    number *line = room_own(&one->plan->room, f->line, one->thread);
-    real *a = head_own(one, f->a);
+    number *z = arena_thread(&one->plan->arena, f->z, one->thread), *G = arena_thread(&one->plan->arena, f->G, one->thread);
+    number *line = arena_thread(&one->plan->arena, f->line, one->thread);
+    real *a = head_thread(one, f->a);
 
     normalise(one);
     memset(a, 0, D * f->row * sizeof *a);
@@ -246,9 +246,9 @@ static void each_pair(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    number *z = room_own(&one->plan->room, f->z, one->thread), *G = room_own(&one->plan->room, f->G, one->thread);
-    number *line = room_own(&one->plan->room, f->line, one->thread);
-    real *a = head_own(one, f->a);
+    number *z = arena_thread(&one->plan->arena, f->z, one->thread), *G = arena_thread(&one->plan->arena, f->G, one->thread);
+    number *line = arena_thread(&one->plan->arena, f->line, one->thread);
+    real *a = head_thread(one, f->a);
 
     normalise(one);
     memset(a, 0, 2 * f->kernels * f->row * sizeof *a);
@@ -322,9 +322,9 @@ static void spectrum_lanes(point *z, const struct climb *f, size_t points, point
 }
 
 /* Channels from ch on, zeros in lanes behind the last. */
-static lanes channels_at(const real *token, size_t ch, size_t c)
+static vec channels_at(const real *token, size_t ch, size_t c)
 {
-    return ch + LANES <= c ? lanes_load_anywhere(token + ch) : lanes_load_part(token + ch, c - ch);
+    return ch + LANES <= c ? vec_loadu(token + ch) : vec_load_partial(token + ch, c - ch);
 }
 
 static void lay_lanes(point *z, const real *tokens, size_t points, size_t ch, size_t c)
@@ -337,17 +337,17 @@ static void read_lanes(real *even, real *odd, const point *G, const real *q, poi
                        size_t c)
 {
     for (size_t first = 0; first < points; first += LANES) {
-        lanes re[LANES], im[LANES];
+        vec re[LANES], im[LANES];
         for (size_t l = 0; l < LANES; l++) {
             size_t n = first + l;
-            re[l] = im[l] = (lanes){0};
+            re[l] = im[l] = (vec){0};
             if (n >= points) continue;
-            lanes query = channels_at(q + n * c, ch, c);
+            vec query = channels_at(q + n * c, ch, c);
             re[l] = query * (G[n].im + bias.re);
             im[l] = query * (G[n].re + bias.im);
         }
-        lanes_store(even + first, lanes_load(even + first) + lanes_sums(re));
-        lanes_store(odd + first, lanes_load(odd + first) + lanes_sums(im));
+        vec_store(even + first, vec_load(even + first) + vec_sums(re));
+        vec_store(odd + first, vec_load(odd + first) + vec_sums(im));
     }
 }
 
@@ -356,11 +356,11 @@ static void in_lanes(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    point *z = (point *)head_own(one, f->z_lanes), *G = (point *)head_own(one, f->G_lanes);
-    point *line = (point *)head_own(one, f->line_lanes);
+    point *z = (point *)head_thread(one, f->z_lanes), *G = (point *)head_thread(one, f->G_lanes);
+    point *line = (point *)head_thread(one, f->line_lanes);
     const point *key_bias = (const point *)f->key_bias, *value_bias = (const point *)f->value_bias;
-    lanes *sum = (lanes *)head_own(one, f->sum);
-    real *a = head_own(one, f->a);
+    vec *sum = (vec *)head_thread(one, f->sum);
+    real *a = head_thread(one, f->a);
 
     normalise(one);
     memset(a, 0, 2 * f->kernels * f->row * sizeof *a);
@@ -398,14 +398,14 @@ static void in_lanes(const struct head *one)
         }
         for (size_t n = 0; n < N; n++) {
             size_t left = c - block * LANES;
-            lanes_store_part(one->y + n * c + block * LANES, sum[n], left < LANES ? left : LANES);
+            vec_store_partial(one->y + n * c + block * LANES, sum[n], left < LANES ? left : LANES);
         }
     }
 }
 
 /* ---- 7. registers ------------------------------------------------------------------------- */
 
-/* The transform of an odd prime of points in registers, by the sums and differences of lane_pass.h. */
+/* The transform of an odd prime of points in registers, by the sums and differences of vec_pass.h. */
 INLINED void butterfly_odd(point *z, const size_t p)
 {
     point pair[3][2];
@@ -488,19 +488,19 @@ static status prepare(struct plan *plan)
     const struct lisa_problem *p = plan->of;
     const struct step *step = &steps[rung_number(&lisa_ladder, plan->form)];
     struct climb *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, D = p->D, stride = N;
 
     /* Step 1: the sums of Eq. 10 as they stand. */
     if (p->equation != 10 || !p->wraps)
         return bad_input("the ladder is of Eq. 10 with circular kernels, found another equation or local ones");
-    heads_prepare(plan, (struct hearts){.heart = step->core, .dense = true});
+    heads_prepare(plan, (struct core_options){.core = step->core, .dense = true});
     if (step->core == equation) {
-        room_reals(room, OF_THREAD, &f->Ga, "the convolutions of the key", N, c, D, 1);
-        room_reals(room, OF_THREAD, &f->Gb, "the convolutions of the value", N, c, D, 1);
+        arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", N, c, D, 1);
+        arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", N, c, D, 1);
     }
-    if (step->core == order) room_reals(room, OF_THREAD, &f->a, "the readings of a token", D, 1, 1, 1);
-    if (!step->transform) return room_status(room);
+    if (step->core == order) arena_reals(arena, PER_THREAD, &f->a, "the readings of a token", D, 1, 1, 1);
+    if (!step->transform) return arena_status(arena);
 
     /* Step 2: axes and their roots, the structure vectors of all tokens, the value's kernels. */
     for (int a = 0; a < GRID_AXES; a++) {
@@ -508,7 +508,7 @@ static status prepare(struct plan *plan)
         stride /= n;
         f->axis[a] = (struct axis){.n = n, .stride = stride};
         if (n > f->longest) f->longest = n;
-        room_objects(room, OF_LOAD, &f->axis[a].root, "the roots of an axis", n, 1, sizeof(number));
+        arena_objects(arena, PERSISTENT, &f->axis[a].root, "the roots of an axis", n, 1, sizeof(number));
     }
     f->transform = step->transform;
     f->transform_lanes = step->transform_lanes;
@@ -516,27 +516,27 @@ static status prepare(struct plan *plan)
     f->kernels = (D + f->together - 1) / f->together;
     f->row = (N + LANES - 1) / LANES * LANES;
     f->blocks = (c + LANES - 1) / LANES;
-    room_reals(room, OF_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row, 1, 1);
-    room_objects(room, OF_LOAD, &f->value_kernel, "the spectra of the value's kernels", f->kernels, N, sizeof(number));
-    room_objects(room, WHILE_LOADING, &f->line_for_loading, "a line and a copy", 2, f->longest, sizeof(number));
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row, 1, 1);
+    arena_objects(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels", f->kernels, N, sizeof(number));
+    arena_objects(arena, LOAD_SCRATCH, &f->line_for_loading, "a line and a copy", 2, f->longest, sizeof(number));
 
     /* Step 3: one channel at a time, or a block of them. */
     size_t one = step->transform_lanes ? 0 : N, all = step->transform_lanes ? N : 0;
-    room_objects(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one,
+    arena_objects(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one,
                  sizeof(number));
-    room_objects(room, OF_THREAD, &f->z, "the spectrum of a channel", one, 1, sizeof(number));
-    room_objects(room, OF_THREAD, &f->G, "its convolution", one, 1, sizeof(number));
-    room_objects(room, OF_THREAD, &f->line, "a line and a copy", one ? 2 : 0, f->longest, sizeof(number));
-    room_reals(room, OF_LOAD, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, all,
+    arena_objects(arena, PER_THREAD, &f->z, "the spectrum of a channel", one, 1, sizeof(number));
+    arena_objects(arena, PER_THREAD, &f->G, "its convolution", one, 1, sizeof(number));
+    arena_objects(arena, PER_THREAD, &f->line, "a line and a copy", one ? 2 : 0, f->longest, sizeof(number));
+    arena_reals(arena, PERSISTENT, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, all,
                POINT);
-    room_reals(room, OF_LOAD, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    room_reals(room, OF_LOAD, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    room_reals(room, WHILE_LOADING, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    room_reals(room, OF_THREAD, &f->z_lanes, "the spectra of a block", all, POINT, 1, 1);
-    room_reals(room, OF_THREAD, &f->G_lanes, "its convolutions", all, POINT, 1, 1);
-    room_reals(room, OF_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    room_reals(room, OF_THREAD, &f->sum, "what a block of values becomes", all, LANES, 1, 1);
-    return room_status(room);
+    arena_reals(arena, PERSISTENT, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
+    arena_reals(arena, PERSISTENT, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
+    arena_reals(arena, PER_THREAD, &f->z_lanes, "the spectra of a block", all, POINT, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->G_lanes, "its convolutions", all, POINT, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
+    arena_reals(arena, PER_THREAD, &f->sum, "what a block of values becomes", all, LANES, 1, 1);
+    return arena_status(arena);
 }
 
 /* The spectra of kernels [N][columns] from column `first` on, `together` columns as the real
@@ -600,17 +600,17 @@ static status load(struct plan *plan)
 
 /* ---- the ladder -------------------------------------------------------------------------- */
 
-#define RUNG(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
-static const struct rung rungs[] = {
-    {"the equation", RUNG(equation, lisa_by_equation)},
-    {"the query first, kernels mixed", RUNG(order, lisa_by_order)},
-    {"a product of spectra", RUNG(identity, lisa_by_identity)},
-    {"sums fall apart by factors", RUNG(fft, lisa_by_fft)},
-    {"two latents a transform", RUNG(pairs, lisa_by_pairs)},
-    {"a channel for each lane", RUNG(lanes, lisa_by_lanes)},
-    {"butterflies in registers", RUNG(registers, lisa_by_registers)},
-    {"heads for all threads", RUNG(threads, lisa_by_registers)},
+#define STEP(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
+static const struct step steps[] = {
+    {"the equation", STEP(equation, lisa_by_equation)},
+    {"the query first, kernels mixed", STEP(order, lisa_by_order)},
+    {"a product of spectra", STEP(identity, lisa_by_identity)},
+    {"sums fall apart by factors", STEP(fft, lisa_by_fft)},
+    {"two latents a transform", STEP(pairs, lisa_by_pairs)},
+    {"a channel for each lane", STEP(vec, lisa_by_lanes)},
+    {"butterflies in registers", STEP(registers, lisa_by_registers)},
+    {"heads for all threads", STEP(threads, lisa_by_registers)},
     {NULL, {0}}
 };
 
-const struct ladder lisa_ladder = {&lisa, rungs, lisa_traffic};
+const struct ladder lisa_ladder = {&lisa, steps, lisa_traffic};

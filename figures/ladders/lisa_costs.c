@@ -93,7 +93,7 @@ double lisa_by_lanes(const void *of) { return by_spectra(of, LANES, 2, of_lanes)
 double lisa_by_registers(const void *of) { return by_spectra(of, LANES, 2, of_registers); }
 
 /* Step `rung`, by each pair of tokens or each point of each channel. */
-struct traffic lisa_traffic(const void *of, int rung)
+struct traffic lisa_traffic(const void *of, int step)
 {
     const struct lisa_problem *p = of;
     double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, line = 64 / sizeof(real), L = LANES;
@@ -102,7 +102,7 @@ struct traffic lisa_traffic(const void *of, int rung)
     for (int a = 0; a < GRID_AXES; a++) axes += p->g.size[a] > 1;
     field = 4 * axes;           /* a block's points come and go for each axis */
 
-    switch (rung) {
+    switch (step) {
     case 0:                     /* a sum is read and written for each product, beside a kernel's number */
         of_head = (struct traffic){N * N * 6 * c * D, N * N * (c * D + 2 * c + D)};
         break;
@@ -111,7 +111,7 @@ struct traffic lisa_traffic(const void *of, int rung)
         break;
     case 2:                     /* a signal stays near; queries and outputs come alone, with their lines */
     case 3:
-        of_head.asked = 2 * N * c * ((D + 1) * of_point(p, rung == 2 ? of_dft : of_fft).asked + D * (6 + 4));
+        of_head.asked = 2 * N * c * ((D + 1) * of_point(p, step == 2 ? of_dft : of_fft).asked + D * (6 + 4));
         of_head.moved = N * c * D * (2 + 2 + line + 2 + 1 + 2 * line);
         break;
     case 4:
@@ -119,7 +119,7 @@ struct traffic lisa_traffic(const void *of, int rung)
         of_head.moved = N * c * pairs * (2 + 4 + line + 2 + 2 + 2 * line);
         break;
     default:                    /* the points of a block are too many to stay */
-        of_head.asked = filled * (2 * (pairs + 1) * of_point(p, rung == 5 ? of_lanes : of_registers).asked +
+        of_head.asked = filled * (2 * (pairs + 1) * of_point(p, step == 5 ? of_lanes : of_registers).asked +
                                   pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L));
         of_head.moved = filled * (2 * (pairs + 1) * field + pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L));
     }

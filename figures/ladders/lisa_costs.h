@@ -16,7 +16,7 @@ double lisa_by_pairs(const void *of);
 double lisa_by_lanes(const void *of);
 double lisa_by_registers(const void *of);
 
-struct traffic lisa_traffic(const void *of, int rung);
+struct traffic lisa_traffic(const void *of, int step);
 
 /* The least factor of n > 1. */
 static inline size_t factor(size_t n)

@@ -73,7 +73,7 @@ static void order(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c;
-    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores);
+    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores);
 
     /* Step 1: the scores of a query grow together, a channel at a time. */
     turn(keys, one, 0, N, N, c);
@@ -112,7 +112,7 @@ static void query(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c;
-    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
 
     turn(keys, one, 0, N, N, c);
 
@@ -161,7 +161,7 @@ static void identity(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c;
-    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
 
     for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
 
@@ -182,7 +182,7 @@ static void blocks(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c;
-    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
 
     for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
 
@@ -207,28 +207,28 @@ static void blocks(const struct head *one)
 
 /* Queries from `first` on into `vectors` vectors, q[c][vectors], zeros in lanes behind the
  * last; and what they gathered out of them. */
-static void enter(lanes *q, const struct head *one, size_t first, size_t queries, size_t vectors, real scale, size_t c)
+static void enter(vec *q, const struct head *one, size_t first, size_t queries, size_t vectors, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++)
-        for (size_t v = 0; v < vectors; v++) q[ch * vectors + v] = (lanes){0};
+        for (size_t v = 0; v < vectors; v++) q[ch * vectors + v] = (vec){0};
     for (size_t i = 0; i < queries; i++)
         for (size_t ch = 0; ch < c; ch++)
             q[ch * vectors + i / LANES][i % LANES] = scale * one->q[(first + i) * one->q_stride + ch];
 }
 
-static void leave(const struct head *one, size_t first, size_t queries, const lanes *o, const lanes *sum,
+static void leave(const struct head *one, size_t first, size_t queries, const vec *o, const vec *sum,
                   size_t vectors, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++)
         for (size_t v = 0; v < vectors; v++) {
-            lanes mean = o[ch * vectors + v] / sum[v];
+            vec mean = o[ch * vectors + v] / sum[v];
             for (size_t i = v * LANES; i < queries && i < (v + 1) * LANES; i++)
                 one->y[(first + i) * one->y_stride + ch] = mean[i % LANES];
         }
 }
 
 /* As struct gathered, for the query of each lane; o has its values. */
-struct gathered_lanes { lanes top, sum, *o; };
+struct gathered_lanes { vec top, sum, *o; };
 
 /* Some keys and values, which lie where the projection has left them. */
 struct tile { const real *k, *v; size_t stride, count; };
@@ -240,25 +240,25 @@ static struct tile tile_at(const struct head *one, size_t first, size_t N)
 }
 
 /* meet, for the queries of all lanes. */
-static void meet_lanes(struct gathered_lanes *g, lanes *s, const lanes *q, const struct tile *t, size_t c)
+static void meet_lanes(struct gathered_lanes *g, vec *s, const vec *q, const struct tile *t, size_t c)
 {
     /* Step 1: scores, as powers of two; a number of a key meets all queries. */
     for (size_t j = 0; j < t->count; j++) {
-        lanes score = {0};
+        vec score = {0};
         for (size_t ch = 0; ch < c; ch++) score += t->k[j * t->stride + ch] * q[ch];
         s[j] = score;
     }
 
     /* Step 2: each lane has a top, and shrinks by itself. */
-    lanes before = g->top;
-    for (size_t j = 0; j < t->count; j++) g->top = lanes_larger(s[j], g->top);
-    lanes shrink = exp2_lanes(before - g->top);
+    vec before = g->top;
+    for (size_t j = 0; j < t->count; j++) g->top = vec_max(s[j], g->top);
+    vec shrink = exp2_vec(before - g->top);
     g->sum *= shrink;
     for (size_t ch = 0; ch < c; ch++) g->o[ch] *= shrink;
 
     /* Step 3: the weights, and the values under them. */
     for (size_t j = 0; j < t->count; j++) {
-        lanes weight = exp2_lanes(s[j] - g->top);
+        vec weight = exp2_vec(s[j] - g->top);
         g->sum += weight;
         for (size_t ch = 0; ch < c; ch++) g->o[ch] += t->v[j * t->stride + ch] * weight;
     }
@@ -269,11 +269,11 @@ static void in_lanes(const struct head *one)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c;
-    lanes *s = (lanes *)head_own(one, f->scores), *q = (lanes *)head_own(one, f->q), *o = (lanes *)head_own(one, f->o);
+    vec *s = (vec *)head_thread(one, f->scores), *q = (vec *)head_thread(one, f->q), *o = (vec *)head_thread(one, f->o);
 
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
-        struct gathered_lanes g = {(lanes){0} + LOWEST, {0}, o};
+        struct gathered_lanes g = {(vec){0} + LOWEST, {0}, o};
         enter(q, one, first, queries, 1, f->scale, c);
         memset(o, 0, c * sizeof *o);
         for (size_t j = 0; j < N; j += TILE) {
@@ -288,15 +288,15 @@ static void in_lanes(const struct head *one)
 
 /* out_r += sum_t a_rt b_t for this many rows of WIDE vectors.  Callers pass a constant for rows, so the sums are
  * registers. */
-INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
+INLINED void some_rows(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b, size_t terms,
                        size_t rows)
 {
-    lanes sum[ROWS][WIDE];
+    vec sum[ROWS][WIDE];
     for (size_t r = 0; r < rows; r++)
-        for (size_t v = 0; v < WIDE; v++) sum[r][v] = (lanes){0};
+        for (size_t v = 0; v < WIDE; v++) sum[r][v] = (vec){0};
     for (size_t t = 0; t < terms; t++) {
-        lanes held[WIDE];
-        for (size_t v = 0; v < WIDE; v++) held[v] = lanes_held(b[t * WIDE + v]);
+        vec held[WIDE];
+        for (size_t v = 0; v < WIDE; v++) held[v] = vec_in_register(b[t * WIDE + v]);
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < WIDE; v++) sum[r][v] += a[r * row_step + t * term_step] * held[v];
     }
@@ -304,7 +304,7 @@ INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_s
         for (size_t v = 0; v < WIDE; v++) out[r * WIDE + v] += sum[r][v];
 }
 
-static void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
+static void product(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b, size_t terms,
                     size_t rows)
 {
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * WIDE)
@@ -318,14 +318,14 @@ static void one_block(const struct head *one, size_t block)
     const struct msa_problem *p = one->plan->of;
     const struct climb *f = one->plan->state;
     size_t N = p->heads.N, c = p->c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
-    lanes *s = (lanes *)head_own(one, f->scores), *q = (lanes *)head_own(one, f->q), *o = (lanes *)head_own(one, f->o);
-    lanes top[WIDE], sum[WIDE], shrink[WIDE];
+    vec *s = (vec *)head_thread(one, f->scores), *q = (vec *)head_thread(one, f->q), *o = (vec *)head_thread(one, f->o);
+    vec top[WIDE], sum[WIDE], shrink[WIDE];
 
     enter(q, one, first, queries, WIDE, f->scale, c);
     memset(o, 0, c * WIDE * sizeof *o);
     for (size_t w = 0; w < WIDE; w++) {
-        top[w] = (lanes){0} + LOWEST;
-        sum[w] = (lanes){0};
+        top[w] = (vec){0} + LOWEST;
+        sum[w] = (vec){0};
     }
     for (size_t j = 0; j < N; j += TILE) {
         const struct tile t = tile_at(one, j, N);
@@ -336,12 +336,12 @@ static void one_block(const struct head *one, size_t block)
 
         /* Step 2: tops, weights and their sums, as before. */
         for (size_t w = 0; w < WIDE; w++) {
-            lanes before = top[w];
-            for (size_t n = w; n < t.count * WIDE; n += WIDE) top[w] = lanes_larger(s[n], top[w]);
-            shrink[w] = exp2_lanes(before - top[w]);
+            vec before = top[w];
+            for (size_t n = w; n < t.count * WIDE; n += WIDE) top[w] = vec_max(s[n], top[w]);
+            shrink[w] = exp2_vec(before - top[w]);
             sum[w] *= shrink[w];
             for (size_t n = w; n < t.count * WIDE; n += WIDE) {
-                s[n] = exp2_lanes(s[n] - top[w]);
+                s[n] = exp2_vec(s[n] - top[w]);
                 sum[w] += s[n];
             }
         }
@@ -375,7 +375,7 @@ static status prepare(struct plan *plan)
     const struct msa_problem *p = plan->of;
     struct climb *f = plan->state;
     size_t N = p->heads.N, c = p->c, filled = tiles(N) * TILE, wide = WIDE * LANES;
-    int rung = rung_number(&msa_ladder, plan->form);
+    int step = rung_number(&msa_ladder, plan->form);
 
     /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
     const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {
@@ -387,17 +387,17 @@ static status prepare(struct plan *plan)
         {in_lanes, 1, 0, TILE, LANES, LANES},
         {in_registers, 1, 0, TILE, wide, wide},
         {one_part, blocks_of(p), 0, TILE, wide, wide},
-    }, *s = &shape[rung];
+    }, *s = &shape[step];
 
     if (p->windows.edge || p->rpe || p->ghost.add)
         return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
-    heads_prepare(plan, (struct hearts){.heart = s->core, .parts = s->parts});
-    room_reals(&plan->room, OF_THREAD, &f->keys, "the key, channel by channel", s->keys, c, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->scores, "the scores", s->rows, s->columns, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->q, "some queries", s->queries, c, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->o, "what they gathered", s->queries, c, 1, 1);
-    if (rung == 0) attention_copies_prepare(&f->copies, &plan->room, N, N, c);
-    return room_status(&plan->room);
+    heads_prepare(plan, (struct core_options){.core = s->core, .parts = s->parts});
+    arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c, 1, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns, 1, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c, 1, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c, 1, 1);
+    if (step == 0) attention_copies_prepare(&f->copies, &plan->arena, N, N, c);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -444,7 +444,7 @@ static double by_lanes(const void *of) { return tiles_met((const struct msa_prob
 static double by_registers(const void *of) { return tiles_met((const struct msa_problem *)of, WIDE * LANES); }
 
 /* Reals for each pair of a query and a key, in the order of the rungs. */
-static struct traffic traffic(const void *of, int rung)
+static struct traffic traffic(const void *of, int step)
 {
     const struct msa_problem *p = of;
     double N = (double)p->heads.N, c = (double)p->c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
@@ -465,20 +465,20 @@ static struct traffic traffic(const void *of, int rung)
         {2 * c / wide + 2 * c / ROWS + 6 + 4 * c / TILE, 2 * c / wide},
     };
     double pairs = all_heads(p) * N * N * sizeof(real);
-    return (struct traffic){pairs * of_pair[rung].asked, pairs * of_pair[rung].moved};
+    return (struct traffic){pairs * of_pair[step].asked, pairs * of_pair[step].moved};
 }
 
-#define RUNG(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
-static const struct rung rungs[] = {
-    {"the equation", RUNG(equation, pairs_scaled)},
-    {"inner loops over neighbours", RUNG(order, pairs_scaled)},
-    {"one query, start to end", RUNG(query, queries_scaled)},
-    {"a running softmax, by tiles", RUNG(identity, one_by_one)},
-    {"a tile meets a block of queries", RUNG(blocks, one_by_one)},
-    {"a query for each lane", RUNG(lanes, by_lanes)},
-    {"sums stay in registers", RUNG(registers, by_registers)},
-    {"blocks for all threads", RUNG(threads, by_registers)},
+#define STEP(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
+static const struct step steps[] = {
+    {"the equation", STEP(equation, pairs_scaled)},
+    {"inner loops over neighbours", STEP(order, pairs_scaled)},
+    {"one query, start to end", STEP(query, queries_scaled)},
+    {"a running softmax, by tiles", STEP(identity, one_by_one)},
+    {"a tile meets a block of queries", STEP(blocks, one_by_one)},
+    {"a query for each lane", STEP(vec, by_lanes)},
+    {"sums stay in registers", STEP(registers, by_registers)},
+    {"blocks for all threads", STEP(threads, by_registers)},
     {NULL, {0}}
 };
 
-const struct ladder msa_ladder = {&msa, rungs, traffic};
+const struct ladder msa_ladder = {&msa, steps, traffic};

@@ -3,8 +3,8 @@
  * Each step is a struct form, so plans, projections, threads and tests serve it.  It is in no list of forms, and only
  * figures/ladders/ladder.c runs it.  So it may reject options, and may use code of naive/ and fast/. */
 
-#ifndef TWICETOLD_RUNGS_H
-#define TWICETOLD_RUNGS_H
+#ifndef TWICETOLD_LADDER_STEPS_H
+#define TWICETOLD_LADDER_STEPS_H
 
 #include "../../reference/runtime/plan.h"
 
@@ -16,15 +16,15 @@
  *          one channel, but no array of N rows and no signals of all lanes.  A number read by itself moves 64 bytes. */
 struct traffic { double asked, moved; };
 
-struct rung {
+struct step {
     const char *idea;           /* in few words */
     struct form form;
 };
 
 struct ladder {
     const struct declaration *of;
-    const struct rung *rung;    /* from the naive form on; ends at an idea of NULL */
-    struct traffic (*traffic)(const void *of, int rung);
+    const struct step *step;    /* from the naive form on; ends at an idea of NULL */
+    struct traffic (*traffic)(const void *of, int step);
 };
 
 extern const struct ladder msa_ladder, lisa_ladder;
@@ -33,7 +33,7 @@ extern const struct ladder msa_ladder, lisa_ladder;
 static inline int rung_number(const struct ladder *ladder, const struct form *form)
 {
     int r = 0;
-    while (&ladder->rung[r].form != form) r++;
+    while (&ladder->step[r].form != form) r++;
     return r;
 }
 

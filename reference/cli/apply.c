@@ -13,7 +13,7 @@ static status fits(const struct plan *plan, const struct tensors *file, size_t a
     size_t needed = memory_in_use();
     for (size_t t = 0; t < file->count; t++) size_add(&needed, file->tensor[t].count, sizeof(real));
     size_add(&needed, problem_output_count(plan->problem), sizeof(real));
-    size_add(&needed, room_bytes(&plan->room), 1);
+    size_add(&needed, arena_bytes(&plan->arena), 1);
     return bytes_fit(needed, allowed);
 }
 
@@ -63,7 +63,7 @@ static status apply(const struct call *c)
     /* Step 3: read, compute, write, release. */
     if (!s.code) s = safetensors_load(&file);
     if (!s.code) s = problem_bind(&p, &file.tensors);
-    if (!s.code) s = plan_place(&plan, NULL);
+    if (!s.code) s = plan_allocate(&plan, NULL);
     if (!s.code) s = plan_load(&plan);
     if (!s.code) s = compute(&y, &plan);
     if (!s.code) s = safetensors_write(c->output, &y, 1);
@@ -74,11 +74,11 @@ static status apply(const struct call *c)
 }
 
 static const struct option options[] = {
-    {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .value = "FORM",
+    {.name = "form", .kind = OPTION_CHOICE, .default_value = "fast", .value = "FORM",
      .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain rungs"},
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
-    {.name = "max-work", .kind = OPTION_REAL, .fallback = "", .low = 1, .high = 1e300, .value = "N",
+    {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N",
      .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e9)"},
     {0}
 };

@@ -50,24 +50,24 @@ const char *own_text(const struct call *c, const char *option, const char *missi
 
 /* Options that several commands share. */
 #define OPTION_MAX_MEMORY \
-    {.name = "max-memory", .kind = OPTION_CHOICE, .fallback = "", .value = "BYTES", \
+    {.name = "max-memory", .kind = OPTION_CHOICE, .default_value = "", .value = "BYTES", \
      .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
 #define OPTION_DEVICE \
-    {.name = "device", .kind = OPTION_CHOICE, .fallback = "", .value = "N", \
+    {.name = "device", .kind = OPTION_CHOICE, .default_value = "", .value = "N", \
      .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
                 "or host:sm_75, host:sm_80, host:sm_86, host:sm_120"}
 #define OPTIONS_TOKENS \
     {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
      .meaning = "channels of a token"}, \
-    {.name = "batch", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
+    {.name = "batch", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
      .meaning = "images"}, \
-    {.name = "images", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE", \
+    {.name = "images", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE", \
      .meaning = "an IDX file, gzipped or not, or a PNG (Fashion-MNIST; noise without it)"}, \
-    {.name = "patch", .kind = OPTION_INTEGER, .fallback = "4", .low = 1, .high = 64, \
+    {.name = "patch", .kind = OPTION_INTEGER, .default_value = "4", .low = 1, .high = 64, \
      .meaning = "pixels along a patch"}, \
-    {.name = "first", .kind = OPTION_INTEGER, .fallback = "0", .low = 0, .high = 1e9, \
+    {.name = "first", .kind = OPTION_INTEGER, .default_value = "0", .low = 0, .high = 1e9, \
      .meaning = "the first image taken"}, \
-    {.name = "seed", .kind = OPTION_INTEGER, .fallback = "1", .low = 0, .high = 1e9, \
+    {.name = "seed", .kind = OPTION_INTEGER, .default_value = "1", .low = 0, .high = 1e9, \
      .meaning = "of all that is drawn: same seed, same bytes"}
 
 /* Print the answer to --help after these words; command is NULL if they begin with none. */

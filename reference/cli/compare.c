@@ -159,9 +159,9 @@ static status compare(const struct call *c)
 }
 
 static const struct option options[] = {
-    {.name = "tolerance", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "T",
+    {.name = "tolerance", .kind = OPTION_REAL, .default_value = "", .low = 0, .high = 1e300, .value = "T",
      .meaning = "the largest difference allowed (1e-4 where either is F32, else 1e-10)"},
-    {.name = "floor", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "VALUE",
+    {.name = "floor", .kind = OPTION_REAL, .default_value = "", .low = 0, .high = 1e300, .value = "VALUE",
      .meaning = "differences up to VALUE are allowed too, whatever the size of B (default 0)"},
     {0}
 };

@@ -73,17 +73,17 @@ bool device_present(void)
 
 /* ---- forms ------------------------------------------------------------------ */
 
-const struct form *device_rung_at(const struct cuda_plugin *plugin, const struct declaration *d, int at)
+const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at)
 {
     for (const struct form_row *row = plugin->forms; row->declaration; row++)
         if (!strcmp(row->declaration->name, d->name) && at-- == 0) return row->form;
     return NULL;
 }
 
-const struct form *device_rung(const struct cuda_plugin *plugin, const struct declaration *d, const char *name)
+const struct form *device_version(const struct cuda_plugin *plugin, const struct declaration *d, const char *name)
 {
     const struct form *form, *last = NULL;
-    for (int at = 0; (form = device_rung_at(plugin, d, at)); at++) {
+    for (int at = 0; (form = device_version_at(plugin, d, at)); at++) {
         if (!strcmp(form->name, name)) return form;
         if (form_rounding(form) == 0) last = form;
     }
@@ -137,6 +137,6 @@ status form_on(const struct form **form, const struct declaration *d, const char
     if (!plugin) return or_emulate(s, name);
     s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
     if (s.code) return or_emulate(s, name);
-    *form = device_rung(plugin, d, name);
+    *form = device_version(plugin, d, name);
     return *form ? s : or_emulate(failure("the plug-in has no such rung"), name);
 }

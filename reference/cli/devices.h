@@ -18,8 +18,8 @@ bool device_present(void);
 
 /* Form number `at` of an operator in the plug-in, NULL after the last; the form of that name, or NULL.  cuda names the
  * last one without rounding. */
-const struct form *device_rung_at(const struct cuda_plugin *plugin, const struct declaration *d, int at);
-const struct form *device_rung(const struct cuda_plugin *plugin, const struct declaration *d, const char *name);
+const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at);
+const struct form *device_version(const struct cuda_plugin *plugin, const struct declaration *d, const char *name);
 
 /* True if this text is host or host:NAME; it may be NULL. */
 bool device_is_emulated(const char *device);

@@ -16,7 +16,7 @@ enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
 
 /* Exchanges one number of every row with that of the row as far from the end; in the middle row, two of its own.
  * A second call undoes it. */
-static void exchange(struct judge *j, uint64_t of)
+static void exchange(struct harness *j, uint64_t of)
 {
     size_t rows = j->inputs / j->width;
     for (size_t n = 0; n < (rows + 1) / 2 && of; n++) {
@@ -27,7 +27,7 @@ static void exchange(struct judge *j, uint64_t of)
     }
 }
 
-static void give(struct judge *j, uint64_t of)
+static void give(struct harness *j, uint64_t of)
 {
     exchange(j, j->at);
     exchange(j, of);
@@ -49,18 +49,18 @@ static uint64_t bits_of(const real *a, size_t count)
 /* ---- y ---------------------------------------------------------------- */
 
 /* The place of the n-th mark: one in each `width` entries, and in the rest at the end. */
-static size_t mark_at(const struct judge *j, uint64_t of, size_t n)
+static size_t mark_at(const struct harness *j, uint64_t of, size_t n)
 {
     size_t from = n * j->width, left = j->outputs - from < j->width ? j->outputs - from : j->width;
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n < marks, so that something is left */
     return from + random_bits(SEED + of, MARK, n) % left;
 }
 
-static size_t marks(const struct judge *j) { return (j->outputs + j->width - 1) / j->width; }
+static size_t marks(const struct harness *j) { return (j->outputs + j->width - 1) / j->width; }
 
-static void refuse(struct contestant *c, const char *why)
+static void reject(struct contestant *c, const char *why)
 {
-    c->refused = true;
+    c->rejected = true;
     snprintf(c->said, sizeof c->said, "%s", why);
 }
 
@@ -68,7 +68,7 @@ static void refuse(struct contestant *c, const char *why)
  * independent rounding errors are u sqrt(terms / 6) of the root mean square for a sum of either sign
  * (tests/support/roundoff.h). 8 sqrt(terms) u leaves a factor of 20 for the other form and for errors from stage to stage.  A
  * form that itself rounds to fewer digits rounds four numbers for each entry: a query, a key, a weight and a value. */
-static void same(const struct judge *j, struct contestant *c, const real *y, const real *expected, const char *when)
+static void same(const struct harness *j, struct contestant *c, const real *y, const real *expected, const char *when)
 {
     double square = 0, difference = 0;
     for (size_t i = 0; i < j->outputs; i++) {
@@ -80,32 +80,32 @@ static void same(const struct judge *j, struct contestant *c, const real *y, con
     double allowed = 8 * sqrt(j->terms) * (double)REAL_EPSILON / 2;
     allowed += 32 * sqrt(4) * fmax(c->rounding, j->first->rounding);
     bool holds = isfinite(square) && error <= allowed;
-    c->refused |= !holds;
+    c->rejected |= !holds;
     snprintf(c->said, sizeof c->said, "%s %.2g of its root mean square%s, allowed %.2g",
              holds ? "agrees to" : "differs by", error, when, allowed);
 }
 
 /* One run on the present x, with the checks that need no other run. */
-static status watched(struct judge *j, struct contestant *c)
+static status watched(struct harness *j, struct contestant *c)
 {
     uint64_t before = bits_of(j->x, j->inputs);
     for (size_t n = 0; n < marks(j) && !c->blind; n++) j->y[mark_at(j, j->at, n)] = (real)NAN;
     status s = c->run(c, j->y, j->x);
     if (s.code) return s;
-    for (size_t n = 0; n < marks(j) && !c->blind && !c->refused; n++)
-        if (isnan(j->y[mark_at(j, j->at, n)])) refuse(c, "leaves entries of y as they were, or makes NaN of them");
-    if (bits_of(j->x, j->inputs) != before) refuse(c, "writes to x");
+    for (size_t n = 0; n < marks(j) && !c->blind && !c->rejected; n++)
+        if (isnan(j->y[mark_at(j, j->at, n)])) reject(c, "leaves entries of y as they were, or makes NaN of them");
+    if (bits_of(j->x, j->inputs) != before) reject(c, "writes to x");
     return s;
 }
 
 /* ---- one contestant ---------------------------------------------------- */
 
-status judge_first(struct judge *j, struct contestant *c)
+status harness_first(struct harness *j, struct contestant *c)
 {
     give(j, 0);
     for (size_t n = 0; n < j->outputs; n++) j->y[n] = (real)NAN;
     status s = watched(j, c);
-    if (s.code || c->refused) return s;
+    if (s.code || c->rejected) return s;
     if (!j->first) {
         memcpy(j->original, j->y, j->outputs * sizeof *j->y);
         j->first = c;
@@ -114,9 +114,9 @@ status judge_first(struct judge *j, struct contestant *c)
     return s;
 }
 
-void judge_round(struct judge *j) { j->round++; }
+void harness_round(struct harness *j) { j->round++; }
 
-status judge_timed(struct judge *j, struct contestant *c, bool warm)
+status harness_timed(struct harness *j, struct contestant *c, bool warm)
 {
     uint64_t of = 2 * j->round;
     status s;
@@ -127,7 +127,7 @@ status judge_timed(struct judge *j, struct contestant *c, bool warm)
 
     /* Step 2: the timed run. */
     if (!c->blind) give(j, of);
-    if ((s = watched(j, c)).code || c->refused || c->blind) return s;
+    if ((s = watched(j, c)).code || c->rejected || c->blind) return s;
 
     /* Step 3: compare now if the first form ran on this x, and keep y for later.  Round r replaces what was kept with
      * probability 1 / r; the choice is the same for all contestants. */
@@ -137,23 +137,23 @@ status judge_timed(struct judge *j, struct contestant *c, bool warm)
     } else if (j->reference_of == of) {
         same(j, c, j->y, j->reference, " while it was timed");
     }
-    if (!c->refused && random_uniform(SEED, KEEP, j->round) * (double)j->round < 1) {
+    if (!c->rejected && random_uniform(SEED, KEEP, j->round) * (double)j->round < 1) {
         memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
         c->kept_of = of;
     }
     return s;
 }
 
-status judge_last(struct judge *j, struct contestant *c)
+status harness_last(struct harness *j, struct contestant *c)
 {
     status s = status_ok();
     bool alone = !j->first || !j->first->run;
-    if (c->refused || c == j->first || !(c->kept_of || c->blind)) return s;
+    if (c->rejected || c == j->first || !(c->kept_of || c->blind)) return s;
     if (c->blind || alone) {            /* one more run that can be checked */
         c->blind = false;
         c->kept_of = alone ? 0 : 2 * j->round + 3;
         give(j, c->kept_of);
-        if ((s = watched(j, c)).code || c->refused) return s;
+        if ((s = watched(j, c)).code || c->rejected) return s;
         memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
     }
     if (!alone && j->reference_of != c->kept_of) {
@@ -166,14 +166,14 @@ status judge_last(struct judge *j, struct contestant *c)
     return s;
 }
 
-const real *judge_kept(struct judge *j, const struct contestant *c)
+const real *harness_kept(struct harness *j, const struct contestant *c)
 {
     if (!c->kept_of) return NULL;
     give(j, c->kept_of);
     return c->kept;
 }
 
-void judge_close(struct judge *j) { give(j, 0); }
+void harness_close(struct harness *j) { give(j, 0); }
 
 /* ---- all of them -------------------------------------------------------- */
 
@@ -185,22 +185,22 @@ static void record(struct contestant *c)
 
 static bool finished(const struct contestant *c, const struct limits *limit)
 {
-    return c->refused || c->count >= limit->most ||
+    return c->rejected || c->count >= limit->most ||
            (c->count >= limit->least && c->spent + c->last > limit->seconds);
 }
 
-status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit)
+status harness_rounds(struct harness *j, struct contestant *const *c, int count, const struct limits *limit)
 {
     for (int n = 0; n < count; n++)
-        if (!c[n]->refused && c[n]->last > limit->seconds) record(c[n]);
+        if (!c[n]->rejected && c[n]->last > limit->seconds) record(c[n]);
     for (bool running = true; running;) {
         running = false;
-        judge_round(j);
+        harness_round(j);
         for (int n = 0; n < count; n++) {
             if (finished(c[n], limit)) continue;
-            status s = judge_timed(j, c[n], c[n]->last < SHORT_RUN);
+            status s = harness_timed(j, c[n], c[n]->last < SHORT_RUN);
             if (s.code) return s;
-            if (!c[n]->refused) record(c[n]);
+            if (!c[n]->rejected) record(c[n]);
             running = true;
         }
     }
@@ -208,22 +208,22 @@ status judge_rounds(struct judge *j, struct contestant *const *c, int count, con
 }
 
 /* The first or the last run of each contestant that is compared. */
-static status each(struct judge *j, struct contestant *const *c, int count,
-                   status (*look)(struct judge *, struct contestant *))
+static status each(struct harness *j, struct contestant *const *c, int count,
+                   status (*look)(struct harness *, struct contestant *))
 {
     status s = status_ok();
     for (int n = 0; n < count && !s.code; n++) {
-        if (!c[n]->blind && !c[n]->refused) s = look(j, c[n]);
-        if (!s.code && c[n]->refused) s = failure("%s %s; not timed", c[n]->name, c[n]->said);
+        if (!c[n]->blind && !c[n]->rejected) s = look(j, c[n]);
+        if (!s.code && c[n]->rejected) s = failure("%s %s; not timed", c[n]->name, c[n]->said);
     }
     return s;
 }
 
-status judge_race(struct judge *j, struct contestant *const *c, int count, const struct limits *limit)
+status harness_race(struct harness *j, struct contestant *const *c, int count, const struct limits *limit)
 {
-    status s = each(j, c, count, judge_first);
-    if (!s.code) s = judge_rounds(j, c, count, limit);
-    return s.code ? s : each(j, c, count, judge_last);
+    status s = each(j, c, count, harness_first);
+    if (!s.code) s = harness_rounds(j, c, count, limit);
+    return s.code ? s : each(j, c, count, harness_last);
 }
 
 /* ---- quartiles ----------------------------------------------------------- */

@@ -12,8 +12,8 @@
  *
  * The harness trusts the first form; tests cover a result that is wrong in both. */
 
-#ifndef TWICETOLD_JUDGE_H
-#define TWICETOLD_JUDGE_H
+#ifndef TWICETOLD_HARNESS_H
+#define TWICETOLD_HARNESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,13 +30,13 @@ struct contestant {
     double last;                /* seconds of the last run */
     real *kept;                 /* memory for one y */
     uint64_t kept_of;           /* the x that it was made of; 0: nothing is kept */
-    bool refused;
+    bool rejected;
     char said[200];             /* why, or how well it agreed */
     double *seconds, spent;     /* of each timed run, limits.most of them; their sum */
     int count;
 };
 
-struct judge {
+struct harness {
     real *x, *y;
     real *original, *reference; /* memory for two y: of the original x, and of a later one */
     size_t inputs, outputs;
@@ -48,20 +48,20 @@ struct judge {
 };
 
 /* A first run, on the original x.  A contestant that is refused stays refused. */
-status judge_first(struct judge *j, struct contestant *c);
+status harness_first(struct harness *j, struct contestant *c);
 
 /* One round is a timed run of each, all on its x.  If `warm`, a run on another x goes before it and does not count. */
-void judge_round(struct judge *j);
-status judge_timed(struct judge *j, struct contestant *c, bool warm);
+void harness_round(struct harness *j);
+status harness_timed(struct harness *j, struct contestant *c, bool warm);
 
 /* After the last round.  If the first form is gone, one more run on the original x is compared instead. */
-status judge_last(struct judge *j, struct contestant *c);
+status harness_last(struct harness *j, struct contestant *c);
 
 /* The y that was kept of this contestant, with x as it was for that run; NULL if none was kept. */
-const real *judge_kept(struct judge *j, const struct contestant *c);
+const real *harness_kept(struct harness *j, const struct contestant *c);
 
 /* Restores the original x. */
-void judge_close(struct judge *j);
+void harness_close(struct harness *j);
 
 /* Timed runs of each contestant: between `least` and `most`, and no more once the next would exceed `seconds`. */
 struct limits {
@@ -71,10 +71,10 @@ struct limits {
 
 /* Rounds until all have had their runs, A B C A B C.  A first run that alone takes longer than `seconds` counts as
  * timed. */
-status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
+status harness_rounds(struct harness *j, struct contestant *const *c, int count, const struct limits *limit);
 
 /* First runs, rounds and last looks.  Fails if a contestant is refused. */
-status judge_race(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
+status harness_race(struct harness *j, struct contestant *const *c, int count, const struct limits *limit);
 
 /* Quartiles of the seconds of at least one run, linear between neighbours.  Sorts them. */
 struct quartiles { double low, median, high; };

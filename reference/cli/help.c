@@ -26,13 +26,13 @@ static status list(const struct call *c)
 {
     (void)c;
     const struct declaration *d;
-    const struct form *rung;
+    const struct form *version;
     const struct network_table *t;
     const char *place = device_present() ? "host, device" : "host";
     for (int o = 0; (d = operator_at(o)); o++) {
         printf("%-10s ", d->name);
         print_forms(d, " ");
-        for (int r = 0; (rung = operator_version_at(d, r)); r++) printf(" %s", rung->name);
+        for (int r = 0; (version = operator_version_at(d, r)); r++) printf(" %s", version->name);
         printf(operator_version_at(d, 0) ? " (%s)\n" : "\n", place);
     }
     printf("\nlayers, told once:");
@@ -96,8 +96,8 @@ static bool shadowed(const struct option *o, const struct declaration *d)
 /* "optional", "required" or "default 1" */
 static const char *presence_of(char *text, size_t size, const struct option *o)
 {
-    if (o->fallback && *o->fallback) snprintf(text, size, "default %s", o->fallback);
-    else snprintf(text, size, "%s", o->fallback || o->kind == OPTION_FLAG ? "optional" : "required");
+    if (o->default_value && *o->default_value) snprintf(text, size, "default %s", o->default_value);
+    else snprintf(text, size, "%s", o->default_value || o->kind == OPTION_FLAG ? "optional" : "required");
     return text;
 }
 
@@ -156,7 +156,7 @@ static void print_options_of(int *column, const struct declaration *d, const str
 {
     char text[64];
     for (const struct option *o = d->options; o->name; o++) {
-        bool needed = !o->fallback && o->kind != OPTION_FLAG;
+        bool needed = !o->default_value && o->kind != OPTION_FLAG;
         if (needed == required && !shadowed(o, but))
             print_piece(column, needed ? "" : "[", typed(text, sizeof text, o), needed ? "" : "]");
     }
@@ -335,7 +335,7 @@ static void print_roff_synopsis(const struct command *c)
     if (c->operator) printf(".I OPERATOR\n.RI [ \"options of the operator\" ]\n");
     if (c->network) printf(".I NETWORK\n");
     for (const struct option *o = c->own.options; o->name; o++) {
-        bool flag = o->kind == OPTION_FLAG, required = !o->fallback && !flag;
+        bool flag = o->kind == OPTION_FLAG, required = !o->default_value && !flag;
         print_roff(required ? ".BI \\-\\-" : ".OP \\-\\-", o->name, required ? " \" " : flag ? "" : " \"");
         print_roff("", value_of(o), flag ? "\n" : "\\&\"\n");
     }
@@ -427,7 +427,7 @@ const struct command help_command = {
     .own = {.name = "help",
             .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
             .options = (const struct option[]){
-                {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {0}}},
+                {.name = "man", .kind = OPTION_FLAG, .default_value = "", .meaning = "the manual page"}, {0}}},
     .inputs = {"[NAME]"},
     .run = help,
 };

@@ -84,7 +84,7 @@ struct entry {
 struct request {
     const struct declaration *declaration;
     struct setting setting[SETTINGS + 1], other;
-    struct outline outline;             /* grid is set for each grid */
+    struct problem_sizes sizes;             /* grid is set for each grid */
     size_t max_memory;
     int threads[SETTING_WORDS];
     struct limits limit;
@@ -124,12 +124,12 @@ static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
     const struct setting *named = &r->setting[FORM];
-    const char *device = setting_word(&r->setting[DEVICE]), *judge = setting_word(&r->setting[JUDGE]);
+    const char *device = setting_word(&r->setting[DEVICE]), *harness = setting_word(&r->setting[JUDGE]);
     const struct form *each;
     status s = status_ok();
 
-    if (judge) {
-        if ((s = form_on(&each, d, judge, NULL, 0)).code) return s;
+    if (harness) {
+        if ((s = form_on(&each, d, harness, NULL, 0)).code) return s;
         if (!named->count) return bad_input("option --judge: found without --form, expected the forms that are timed");
         enter_form(r, each, NULL);
         r->untimed = 1;
@@ -155,7 +155,7 @@ static status read_words(struct request *r, const char *const *argv)
 {
     size_t number = 9;
     memcpy(r->setting, settings, sizeof settings);
-    status s = settings_take(&r->outline, &r->other, r->setting, argv);
+    status s = settings_take(&r->sizes, &r->other, r->setting, argv);
     if (!s.code && !r->setting[GRID].count) s = bad_input("option --grid: missing, expected N, HxW or TxHxW");
     if (s.code) return s;
     if (r->setting[SECONDS].count) number = REPEATS_TIMED;
@@ -185,9 +185,9 @@ static struct token_source token_source(const struct request *r)
 /* The operator with these options on this grid, all sizes known. */
 static status shape_problem(struct problem *p, const struct request *r, const char *grid_word)
 {
-    struct outline o = r->outline;
+    struct problem_sizes o = r->sizes;
     o.grid = grid_word;
-    return outline_problem(p, r->declaration, &o);
+    return problem_from_sizes(p, r->declaration, &o);
 }
 
 /* ---- memory ---------------------------------------------------------- */
@@ -205,7 +205,7 @@ static status grid_bytes(size_t *held, size_t *making, const struct request *r, 
     *making = *held;
     size_add(held, problem_parameters(p), sizeof(real));
     size_t tokens = 0;
-    status s = tokens_bytes(&tokens, &p->grid, r->outline.channels, &source);
+    status s = tokens_bytes(&tokens, &p->grid, r->sizes.channels, &source);
     size_add(making, tokens, 1);
     return s;
 }
@@ -219,8 +219,8 @@ static status least_bytes(size_t *least, const struct request *r, const struct p
     for (int t = 0; t < r->setting[THREADS].count; t++)
         for (int e = 0; e < r->entries; e++) {
             struct plan plan;
-            bool refused = plan_prepare(&plan, p, r->entry[e].form, r->threads[t]).code;
-            size_t bytes = refused ? 0 : room_bytes(&plan.room);
+            bool rejected = plan_prepare(&plan, p, r->entry[e].form, r->threads[t]).code;
+            size_t bytes = rejected ? 0 : arena_bytes(&plan.arena);
             plan_release(&plan);
             if (bytes < plans) plans = bytes;
         }
@@ -273,7 +273,7 @@ struct race {
     const struct problem *problem;
     const char *grid_word;
     int threads;
-    struct judge judge;
+    struct harness harness;
     struct entrant entrant[OPERATOR_FORMS];
     struct progress *progress;
     bool disagreed;
@@ -295,13 +295,13 @@ static status prepare(struct race *race, struct entrant *e)
     double start = omp_get_wtime();
     status s = plan_prepare(&e->plan, race->problem, e->entry.form, race->threads);
     if (s.code) return plugin ? failure("%s", s.message) : s;       /* too large for the device */
-    size_add(&needed, room_bytes(&e->plan.room), 1);
+    size_add(&needed, arena_bytes(&e->plan.arena), 1);
     s = bytes_fit(needed, race->request->max_memory);
     if (s.code) {
         plan_release(&e->plan);
         return failure("%s", s.message);
     }
-    s = plan_place(&e->plan, NULL);
+    s = plan_allocate(&e->plan, NULL);
     if (!s.code) s = plan_load(&e->plan);
     e->prepare_seconds = omp_get_wtime() - start;
     if (s.code) return s;
@@ -328,21 +328,21 @@ static status run_once(struct contestant *judged, real *y, const real *x)
 static bool passes(struct race *race, struct entrant *e, bool news)
 {
     char text[260];
-    const struct contestant *first = race->judge.first;
-    bool refused = e->judged.refused, alone = !first || first == &e->judged;
-    if (refused) e->state = LEFT_OUT;
-    race->disagreed |= refused;
+    const struct contestant *first = race->harness.first;
+    bool rejected = e->judged.rejected, alone = !first || first == &e->judged;
+    if (rejected) e->state = LEFT_OUT;
+    race->disagreed |= rejected;
     snprintf(text, sizeof text, "%s%s: %s%s", alone ? "alone" : "beside ", alone ? "" : first->name, e->judged.said,
-             refused ? "; not timed" : "");
-    if (refused || (news && first != &e->judged && !race->request->table)) say(race, e, text);
-    return !refused;
+             rejected ? "; not timed" : "");
+    if (rejected || (news && first != &e->judged && !race->request->table)) say(race, e, text);
+    return !rejected;
 }
 
 /* Measures all entrants that are ready. */
 static status measure_ready(struct race *race)
 {
     const struct request *r = race->request;
-    struct judge *judge = &race->judge;
+    struct harness *harness = &race->harness;
     struct contestant *timed[OPERATOR_FORMS];
     int count = 0;
     status s;
@@ -352,24 +352,24 @@ static status measure_ready(struct race *race)
         struct entrant *e = &race->entrant[n];
         if (e->state != READY) continue;
         show_progress(race->progress, e->judged.name, race->grid_word);
-        if ((s = judge_first(judge, &e->judged)).code) return s;
+        if ((s = harness_first(harness, &e->judged)).code) return s;
         if (!passes(race, e, true)) continue;
         if (e->entry.stays) {
             e->entry.plugin->stay(&e->plan, e->judged.blind = true);
-            if ((s = run_once(&e->judged, judge->y, judge->x)).code) return s;
+            if ((s = run_once(&e->judged, harness->y, harness->x)).code) return s;
         }
         if (n >= r->untimed) timed[count++] = &e->judged;
     }
 
     /* Step 2: timed runs. */
-    if ((s = judge_rounds(judge, timed, count, &r->limit)).code) return s;
+    if ((s = harness_rounds(harness, timed, count, &r->limit)).code) return s;
 
     /* Step 3: were the timed results right? */
     for (int n = 0; n < r->entries; n++) {
         struct entrant *e = &race->entrant[n];
         if (e->state != READY || !passes(race, e, false)) continue;
         if (e->entry.stays) e->entry.plugin->stay(&e->plan, false);
-        if ((s = judge_last(judge, &e->judged)).code) return s;
+        if ((s = harness_last(harness, &e->judged)).code) return s;
         if (passes(race, e, e->judged.count > 0)) e->state = DONE;
     }
     return status_ok();
@@ -382,7 +382,7 @@ static void print_heading(const struct request *r)
                "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
         return;
     }
-    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch, REAL_NAME);
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->sizes.channels, r->sizes.batch, REAL_NAME);
     printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
            "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }
@@ -404,8 +404,8 @@ static void print_row(const struct race *race, const struct entrant *e)
                units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->judged.count);
     } else {
         printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
-               r->declaration->name, name, race->grid_word, p->grid.tokens, r->outline.channels, heads ? heads : 1,
-               r->outline.batch, race->threads, e->judged.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
+               r->declaration->name, name, race->grid_word, p->grid.tokens, r->sizes.channels, heads ? heads : 1,
+               r->sizes.batch, race->threads, e->judged.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
                work, parameters);
     }
     fflush(stdout);
@@ -415,10 +415,10 @@ static void print_row(const struct race *race, const struct entrant *e)
 static status keep(struct race *race, const struct entrant *e)
 {
     struct tensor all[PROBLEM_TENSORS + 1], *y = all + problem_list(all, race->problem);
-    const real *kept = e->state == DONE ? judge_kept(&race->judge, &e->judged) : NULL;
+    const real *kept = e->state == DONE ? harness_kept(&race->harness, &e->judged) : NULL;
     if (!kept) return failure("%s: nothing was timed that could be kept", race->request->keep);
-    all[0].data = race->judge.x;
-    *y = (struct tensor){.name = (char[]){"y"}, .count = race->judge.outputs, .data = (real *)(size_t)kept};
+    all[0].data = race->harness.x;
+    *y = (struct tensor){.name = (char[]){"y"}, .count = race->harness.outputs, .data = (real *)(size_t)kept};
     status s = problem_output_shape(race->problem, &y->axes, y->size);
     return s.code ? s : safetensors_write(race->request->keep, all, (size_t)(y - all) + 1);
 }
@@ -477,7 +477,7 @@ static status measure_some(struct race *race, bool *waiting)
 static status run_race(struct race *race, double rate[OPERATOR_FORMS])
 {
     const struct request *r = race->request;
-    real *kept = race->judge.reference + race->judge.outputs;
+    real *kept = race->harness.reference + race->harness.outputs;
     bool waiting = true;
     int done = 0;
     status s = status_ok();
@@ -489,7 +489,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         *e = (struct entrant){.entry = r->entry[n]};
         e->judged.run = run_once;
         e->judged.rounding = form_rounding(e->entry.form);
-        e->judged.kept = kept + (size_t)n * race->judge.outputs;
+        e->judged.kept = kept + (size_t)n * race->harness.outputs;
         snprintf(e->judged.name, sizeof e->judged.name, "%.14s%s", e->entry.form->name,
                  e->entry.stays ? "/kernels" : "");
         leave_out_slow(race, e, rate[n]);
@@ -503,7 +503,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         }
     }
     if (!s.code && r->keep) s = keep(race, &race->entrant[r->entries - 1]);
-    judge_close(&race->judge);
+    harness_close(&race->harness);
 
     for (int n = 0; n < r->entries; n++) done += race->entrant[n].state == DONE;
     for (int n = 0; n < r->entries; n++) {
@@ -548,7 +548,7 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     size_t outputs = problem_output_count(&p);
     real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, results(r), 1, 1);
     if (!x || !y) s = out_of_memory("x and y");
-    if (!s.code) s = tokens_make(x, r->outline.batch, &p.grid, r->outline.channels, &source, origin, sizeof origin);
+    if (!s.code) s = tokens_make(x, r->sizes.batch, &p.grid, r->sizes.channels, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, SEED, &parameters);
     if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
     if (!s.code) *told = true;
@@ -559,8 +559,8 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     for (int t = 0; t < r->setting[THREADS].count && !s.code; t++) {
         struct race race = {
             .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
-            .judge = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
-                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->outline.channels,
+            .harness = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
+                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->sizes.channels,
                       .terms = fmax(1, most / (double)outputs)},
             .progress = progress,
         };

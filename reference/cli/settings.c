@@ -61,7 +61,7 @@ static status take_values(struct setting *o, const char *const **argv)
     return s;
 }
 
-status settings_take(struct outline *o, struct setting *other, struct setting *own, const char *const *argv)
+status settings_take(struct problem_sizes *o, struct setting *other, struct setting *own, const char *const *argv)
 {
     enum { CHANNELS, BATCH, SIZES, WITHOUT };
     struct setting problem[] = {
@@ -75,7 +75,7 @@ status settings_take(struct outline *o, struct setting *other, struct setting *o
         if (!found) found = find(problem, *argv);
         s = found ? take_values(found, &argv) : append(other, *argv);
     }
-    *o = (struct outline){.words = other->count, .word = other->word, .batch = 1,
+    *o = (struct problem_sizes){.words = other->count, .word = other->word, .batch = 1,
                           .sizes = setting_word(&problem[SIZES]), .without = setting_word(&problem[WITHOUT])};
     if (!s.code && !problem[CHANNELS].count)
         s = bad_input("option --channels: missing, expected the channels of x");
@@ -86,11 +86,11 @@ status settings_take(struct outline *o, struct setting *other, struct setting *o
 
 /* ---- the problem ----------------------------------------------------- */
 
-status sample_create(struct sample *s, const struct declaration *d, const struct outline *o, size_t results)
+status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results)
 {
     enum { SEED = 1 };
     *s = (struct sample){.x = NULL};
-    status result = outline_problem(&s->problem, d, o);
+    status result = problem_from_sizes(&s->problem, d, o);
     if (!result.code) result = problem_draw(&s->problem, SEED, &s->parameters);
     if (result.code) return result;
     s->inputs = problem_input_count(&s->problem);

@@ -19,7 +19,7 @@ struct setting {
 
 /* Sorts the words of argv into `own`, which ends at a name of NULL, and the outline.  `other` is where outline.word
  * points: the operator's options. */
-status settings_take(struct outline *o, struct setting *other, struct setting *own, const char *const *argv);
+status settings_take(struct problem_sizes *o, struct setting *other, struct setting *own, const char *const *argv);
 
 /* The value of an option that was given; otherwise NULL, or the number as it was. */
 const char *setting_word(const struct setting *o);
@@ -39,7 +39,7 @@ struct sample {
 };
 
 /* Release it also after an error. */
-status sample_create(struct sample *s, const struct declaration *d, const struct outline *o, size_t results);
+status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results);
 void sample_release(struct sample *s);
 
 #endif

@@ -68,12 +68,12 @@ static status parameters(const struct call *c)
     char origin[200];
 
     /* Step 1: all sizes, and whether their memory is allowed. */
-    struct outline o = {
+    struct problem_sizes o = {
         .words = c->words, .word = c->word, .grid = own_text(c, "grid", NULL),
         .batch = problem_size(&c->own, "B"), .channels = problem_size(&c->own, "C"),
         .sizes = own_text(c, "sizes", NULL), .without = own_text(c, "without", NULL),
     };
-    status s = outline_problem(&p, c->operator, &o);
+    status s = problem_from_sizes(&p, c->operator, &o);
     if (!s.code) s = allow(c, o.batch, &p.grid, o.channels, problem_parameters(&p));
     if (s.code) return s;
 
@@ -107,11 +107,11 @@ const struct command tokens_command = {
 
 static const struct option parameter_options[] = {
     OPTIONS_TOKENS,
-    {.name = "sizes", .kind = OPTION_CHOICE, .fallback = "", .value = "LETTER=n,...",
+    {.name = "sizes", .kind = OPTION_CHOICE, .default_value = "", .value = "LETTER=n,...",
      .meaning = "sizes that grid and channels leave open"},
-    {.name = "without", .kind = OPTION_CHOICE, .fallback = "", .value = "NAME,...",
+    {.name = "without", .kind = OPTION_CHOICE, .default_value = "", .value = "NAME,...",
      .meaning = "optional tensors to leave out"},
-    {.name = "grid", .kind = OPTION_GRID, .fallback = "", .low = 1, .high = 3,
+    {.name = "grid", .kind = OPTION_GRID, .default_value = "", .low = 1, .high = 3,
      .meaning = "for operators that know no grid: how their tokens lie"},
     OPTION_MAX_MEMORY,
     {0}

@@ -51,7 +51,7 @@ static status take_input(struct call *c, const char *word)
 static const struct declaration *owner(const struct call *c, const char *name)
 {
     int theirs = c->operator ? declaration_option(c->operator, name) : -1, own = declaration_option(&c->command->own, name);
-    bool required = own >= 0 && !c->command->own.options[own].fallback && c->command->own.options[own].letter;
+    bool required = own >= 0 && !c->command->own.options[own].default_value && c->command->own.options[own].letter;
     if (theirs >= 0 && !required) return c->operator;
     return own >= 0 ? &c->command->own : NULL;
 }

@@ -14,7 +14,7 @@ struct words {
     const char **word;          /* ends at NULL */
     bool *joined;               /* stood behind "=" of the word before */
     bool help, version;         /* asked for */
-    char *room;
+    char *arena;
 };
 
 /* The words of argv[0] ... argv[argc-1].  Fails when memory is out; released either way. */

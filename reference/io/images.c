@@ -212,7 +212,7 @@ static void png_warned(png_structp png, png_const_charp message)
 }
 
 /* The error that libpng reported.  Only its words distinguish a broken file from lack of memory. */
-static status png_refused(const struct png_reading *r)
+static status png_rejected(const struct png_reading *r)
 {
     static const char *const memory[] = {"ut of memory", "ut of Memory", "nsufficient memory", "llocation failed"};
     for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
@@ -237,7 +237,7 @@ static void png_pixels(struct image *im, const struct png_reading *r)
 static status decode_png(struct image *im, struct png_reading *r, FILE *file)
 {
     r->what = "is not a PNG";
-    if (setjmp(png_jmpbuf(r->png))) return png_refused(r);
+    if (setjmp(png_jmpbuf(r->png))) return png_rejected(r);
 
     /* Step 1: the header, before memory is allocated for the sizes that it states. */
     png_init_io(r->png, file);

@@ -55,7 +55,7 @@ static void put_option(struct page *page, const struct option *o)
     };
     put_pair(page, "{", "name", o->name);
     put_pair(page, ", ", "kind", kind[o->kind]);
-    put_pair(page, ", ", "default", o->fallback);
+    put_pair(page, ", ", "default", o->default_value);
     char low[DECIMAL_TEXT], high[DECIMAL_TEXT];
     put(page, ", \"low\": %s, \"high\": %s", decimal_write(low, o->low), decimal_write(high, o->high));
     put_pair(page, ", ", "choices", o->choices);

@@ -127,7 +127,7 @@ static status prepare(struct API(plan) *plan)
 {
     status s = plan_prepare(&plan->plan, &plan->problem, plan->form, plan->threads);
     plan->placed = plan->loaded = false;
-    if (!s.code) plan->bytes = room_bytes(&plan->plan.room);
+    if (!s.code) plan->bytes = arena_bytes(&plan->plan.arena);
     return s;
 }
 
@@ -209,7 +209,7 @@ twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, siz
     plan->problem = anew;
     plan->loaded = false;
     if (!plan->plan.form) s = prepare(plan);
-    if (!s.code && !plan->placed) s = plan_place(&plan->plan, NULL);
+    if (!s.code && !plan->placed) s = plan_allocate(&plan->plan, NULL);
     plan->placed = !s.code;
     if (!s.code) s = plan_load(&plan->plan);
     plan->loaded = !s.code;

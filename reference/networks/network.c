@@ -125,12 +125,12 @@ static status make_problem(struct part *p, const struct network *n, const struct
     }
 
     /* Step 2: the problem.  It reads --grid before this returns, and keeps no word of it. */
-    const struct outline o = {
+    const struct problem_sizes o = {
         .words = words, .word = word, .grid = grid_text(g, sizeof g, &in->grid),
         .batch = n->batch, .channels = in->channels, .sizes = sizes, .without = p->step->without,
         .second = p->step->second,
     };
-    s = outline_problem(&p->problem, d, &o);
+    s = problem_from_sizes(&p->problem, d, &o);
     for (int option = 0; d->options[option].name; option++)
         if (d->options[option].kind == OPTION_GRID) p->problem.option[option].text = NULL;
     return s;
@@ -183,7 +183,7 @@ static status add_part(struct network *n, const struct network_step *step, int s
     s = plan_prepare(&p->plan, &p->problem, f, n->threads);
     if (s.code) return status_at(s, path);
     n->parts++;
-    size_t made = problem_output_count(&p->problem), workspace = room_workspace_bytes(&p->plan.room);
+    size_t made = problem_output_count(&p->problem), workspace = arena_scratch_bytes(&p->plan.arena);
     if (made > n->activations) n->activations = made;
     if (workspace > n->workspace) n->workspace = workspace;
     return s;
@@ -418,8 +418,8 @@ size_t network_bytes(const struct network *n, bool drawn)
     if (drawn) add_block(&bytes, network_weights(n), sizeof(real));
     for (size_t p = 0; p < n->parts; p++) {
         const struct part *part = &n->part[p];
-        size_t all = room_bytes(&part->plan.room), resolved = part->problem.declaration->resolved;
-        add_block(&bytes, all == SIZE_MAX ? all : all - room_workspace_bytes(&part->plan.room), 1);
+        size_t all = arena_bytes(&part->plan.arena), resolved = part->problem.declaration->resolved;
+        add_block(&bytes, all == SIZE_MAX ? all : all - arena_scratch_bytes(&part->plan.arena), 1);
         add_block(&bytes, (resolved + 63) / 64 * 64 + part->plan.form->state, 1);       /* plan_prepare's own */
     }
     return bytes;
@@ -460,7 +460,7 @@ status network_place(struct network *n)
 
     /* Step 2: the plans. */
     for (size_t p = 0; p < n->parts; p++) {
-        status s = plan_place(&n->part[p].plan, n->workspace ? n->shared : NULL);
+        status s = plan_allocate(&n->part[p].plan, n->workspace ? n->shared : NULL);
         if (s.code) return status_at(s, n->part[p].path);
     }
     return network_load(n);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "bytes.h"
 
-void flight_meet(const struct flight *t)
+void team_barrier(const struct team *t)
 {
     if (t->parts > 1) {
         #pragma omp barrier
@@ -26,21 +26,21 @@ void flight_meet(const struct flight *t)
  * they are used again: who comes to a loop clears its share's for the one half a round later.  No thread is
  * there yet, nor still in the one that had it before, since there was a meeting in between. */
 #define SHARES ((size_t)32)
-#define SLOTS ((size_t)2 * FLIGHT_LOOPS)
+#define SLOTS ((size_t)2 * TEAM_LOOPS)
 #define LINE (64 / sizeof(size_t))
 
-static size_t *taken(const struct flight *t, size_t loop, size_t part)
+static size_t *taken(const struct team *t, size_t loop, size_t part)
 {
     return t->count->taken + (loop % SLOTS * SHARES + part) * LINE;
 }
 
-bool flight_next_of_all(const struct flight *t, size_t items, size_t *item)
+bool team_next_shared(const struct team *t, size_t items, size_t *item)
 {
-    struct flight_count *c = t->count;
+    struct team_count *c = t->count;
     size_t shares = t->parts < SHARES ? t->parts : SHARES, own = t->part % shares;
 
     if (!c->open) {
-        size_t *later = taken(t, ++c->loop + FLIGHT_LOOPS, own);
+        size_t *later = taken(t, ++c->loop + TEAM_LOOPS, own);
         #pragma omp atomic write
         *later = 0;
         c->open = true;
@@ -57,18 +57,18 @@ bool flight_next_of_all(const struct flight *t, size_t items, size_t *item)
     return false;
 }
 
-void flight_linear(const struct flight *t, real *y, size_t y_stride, const real *x, size_t x_stride,
+void team_linear(const struct team *t, real *y, size_t y_stride, const real *x, size_t x_stride,
                    const struct linear *map, size_t tokens)
 {
     size_t pieces = t->parts > 1 ? t->parts * map->kind->pieces : 1;
-    for (size_t piece; flight_next(t, pieces, &piece);)
+    for (size_t piece; team_next(t, pieces, &piece);)
         linear_apply(y, y_stride, x, x_stride, map, tokens, piece, pieces);
 }
 
 /* ---- images ----------------------------------------------------------------- */
 
 /* The same images, so many from `first` on. */
-static struct flight take(struct flight t, const struct batch *batch, real *y, const real *x,
+static struct team take(struct team t, const struct batch *batch, real *y, const real *x,
                           size_t first, size_t images)
 {
     t.first = first;
@@ -78,10 +78,10 @@ static struct flight take(struct flight t, const struct batch *batch, real *y, c
     return t;
 }
 
-status flights_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
-                   void (*fly)(const struct flight *))
+status batch_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
+                   void (*run_chunk)(const struct team *))
 {
-    size_t B = batch->images, at_once = batch->apart ? 1 : batch->in_flight;
+    size_t B = batch->images, at_once = batch->apart ? 1 : batch->chunk;
 
     size_t counts[SLOTS * SHARES * LINE];
     status s = team_begins(plan->threads);
@@ -92,22 +92,22 @@ status flights_run(const struct plan *plan, real *y, const real *x, const struct
     {
         size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
         size_t alone = batch->apart ? B / team * team : 0;
-        struct flight_count of_own = {0}, of_common = {.taken = counts};
-        struct flight own = {.plan = plan, .slot = thread, .parts = 1, .thread = thread, .count = &of_own};
-        struct flight common = {.plan = plan, .part = thread, .parts = team, .thread = thread, .count = &of_common};
+        struct team_count of_own = {0}, of_common = {.taken = counts};
+        struct team own = {.plan = plan, .slot = thread, .parts = 1, .thread = thread, .count = &of_own};
+        struct team common = {.plan = plan, .part = thread, .parts = team, .thread = thread, .count = &of_common};
 
         /* Step 1: images that a thread takes alone. */
-        for (size_t b; alone && flight_next(&common, alone, &b);) {
-            struct flight t = take(own, batch, y, x, b, 1);
-            fly(&t);
+        for (size_t b; alone && team_next(&common, alone, &b);) {
+            struct team t = take(own, batch, y, x, b, 1);
+            run_chunk(&t);
         }
-        if (alone) flight_meet(&common);
+        if (alone) team_barrier(&common);
 
         /* Step 2: images of all threads together. */
         for (size_t b = alone; b < B; b += at_once) {
-            struct flight t = take(common, batch, y, x, b, B - b < at_once ? B - b : at_once);
-            fly(&t);
-            flight_meet(&t);
+            struct team t = take(common, batch, y, x, b, B - b < at_once ? B - b : at_once);
+            run_chunk(&t);
+            team_barrier(&t);
         }
     }
     return status_ok();

@@ -11,8 +11,8 @@ struct ghost_problem ghost_problem(struct lookup *names, size_t offsets)
         .lambda = lookup_number(names, "lambda"), .gamma = lookup_number(names, "gamma"),
         .mul = lookup_tensor(names, "ghost_mul"), .add = lookup_tensor(names, "ghost_add"),
     };
-    if (!names->refusal.code && of.add && !of.mul && of.lambda != 0)
-        names->refusal = bad_input("tensor ghost_add: found without ghost_mul, expected both or neither, "
+    if (!names->error.code && of.add && !of.mul && of.lambda != 0)
+        names->error = bad_input("tensor ghost_add: found without ghost_mul, expected both or neither, "
                                    "or --lambda 0");
     return of;
 }
@@ -42,11 +42,11 @@ size_t ghost_channel(const struct ghost_problem *of, size_t head, size_t n)
     return of->by_block ? head * (of->channels / of->heads) + n : head + n * of->heads;
 }
 
-void ghost_prepare(struct ghost *ghost, struct room *room, enum room_time time, const struct ghost_problem *of)
+void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *of)
 {
     size_t channels = of->add ? of->channels : 0;
-    room_reals(room, time, &ghost->factor, "the ghost head's factors", channels, of->offsets, 1, 1);
-    room_reals(room, time, &ghost->summand, "the ghost head's summands", channels, of->offsets, 1, 1);
+    arena_reals(arena, time, &ghost->factor, "the ghost head's factors", channels, of->offsets, 1, 1);
+    arena_reals(arena, time, &ghost->summand, "the ghost head's summands", channels, of->offsets, 1, 1);
 }
 
 void ghost_load(struct ghost *ghost, const struct ghost_problem *of)

@@ -49,26 +49,26 @@ struct ghost {
     real *summand;              /* gamma ghost_add */
 };
 
-void ghost_prepare(struct ghost *ghost, struct room *room, enum room_time time, const struct ghost_problem *of);
+void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *of);
 void ghost_load(struct ghost *ghost, const struct ghost_problem *of);
 
 /* ---- table rows --------------------------------------------------------------- */
 
 #define OPTIONS_GHOST \
-    {.name = "head-map", .kind = OPTION_CHOICE, .fallback = "modulo", .choices = "modulo|block", \
+    {.name = "head-map", .kind = OPTION_CHOICE, .default_value = "modulo", .choices = "modulo|block", \
      .meaning = "head of channel c: c mod h, or c div (C/h)"}, \
-    {.name = "lambda", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX, \
+    {.name = "lambda", .kind = OPTION_REAL, .default_value = "1", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "power of ghost_mul, which may be absent if 0"}, \
-    {.name = "gamma", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX, \
+    {.name = "gamma", .kind = OPTION_REAL, .default_value = "1", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "factor of ghost_add"}
 
 /* Their shape, the options they are there with, and those without which none is made
  * up (tensor_row.asked). */
 #define TENSORS_GHOST(SHAPE, WHEN, ASKED) \
-    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .fan = "1", \
+    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .fan_in = "1", \
      .meaning = "ghost head: summands of the filters"}, \
     {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .with = "ghost_add", \
-     .fan = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
+     .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
 #ifdef __cplusplus
 }

@@ -49,22 +49,22 @@ double projections_multiply_adds(const struct problem *p);
 
 /* The table rows that they share. */
 #define OPTION_HEADS \
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h", \
+    {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "h", \
      .meaning = "heads, each of c = C/h channels"}
 
 #define OPTION_SCALE \
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -REAL_MAX, .high = REAL_MAX, \
+    {.name = "scale", .kind = OPTION_REAL, .default_value = "", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "multiplies q.k in place of 1/sqrt(c)"}
 
 #define TENSOR_TOKENS {.name = "x", .shape = "B N C", .meaning = "the tokens"}
 
 #define TENSORS_QKV \
-    {.name = "w_qkv", .shape = "3*C C", .fan = "C", .meaning = "rows make query, key, value"}, \
-    {.name = "b_qkv", .shape = "3*C", .optional = true, .fan = "C", .meaning = "their bias"}
+    {.name = "w_qkv", .shape = "3*C C", .fan_in = "C", .meaning = "rows make query, key, value"}, \
+    {.name = "b_qkv", .shape = "3*C", .optional = true, .fan_in = "C", .meaning = "their bias"}
 
 #define TENSORS_OUTPUT \
-    {.name = "w_o", .shape = "C C", .optional = true, .fan = "C", .meaning = "output projection"}, \
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan = "C", .meaning = "its bias"}
+    {.name = "w_o", .shape = "C C", .optional = true, .fan_in = "C", .meaning = "output projection"}, \
+    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan_in = "C", .meaning = "its bias"}
 
 /* ---- hearts ---------------------------------------------------------------- */
 
@@ -77,19 +77,19 @@ struct head {
     size_t y_stride, q_stride, kv_stride;
     size_t image, head;         /* which one this is */
     size_t part, parts;         /* which part of it, of how many */
-    size_t thread;              /* whose arrays of OF_THREAD are its own */
+    size_t thread;              /* whose arrays of PER_THREAD are its own */
 };
 
-/* An array of OF_THREAD as this heart's own. */
-static inline real *head_own(const struct head *one, const real *array)
+/* An array of PER_THREAD as this heart's own. */
+static inline real *head_thread(const struct head *one, const real *array)
 {
-    return (real *)room_own(&one->plan->room, array, one->thread);
+    return (real *)arena_thread(&one->plan->arena, array, one->thread);
 }
 
 /* Heads side by side, with queries, keys and outputs wherever they lie.
  * Pointers are to the first head of the first image in flight. */
 struct branch {
-    void (*heart)(const struct head *);
+    void (*core)(const struct head *);
     size_t heads, parts;        /* of an image; of a head */
     size_t channels;            /* from one head to the next */
     size_t queries, keys;       /* rows of an image */
@@ -99,18 +99,18 @@ struct branch {
 };
 
 /* The hearts of a branch, those that the calling thread takes. */
-void branch_attend(const struct flight *t, const struct branch *branch);
+void branch_attend(const struct team *t, const struct branch *branch);
 
 /* ---- from x to y with one heart ------------------------------------------- */
 
 /* What a form says of its heart. */
-struct hearts {
-    void (*heart)(const struct head *);
+struct core_options {
+    void (*core)(const struct head *);
     bool whole;                 /* it takes all heads of an image at once */
     bool dense;                 /* it wants q, k, v and y dense, copies of its own */
     size_t parts;               /* it is called for so many parts; 0 is 1 */
     const struct linear_kind *maps;     /* how weights are kept; NULL: as they lie */
-    size_t in_flight;           /* images at a time; 0: all of the batch */
+    size_t chunk;           /* images at a time; 0: all of the batch */
 };
 
 /* The first member of a form's state.  Its functions are the form's own, or
@@ -119,25 +119,25 @@ struct hearts {
  *     const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, cost}; */
 struct heads {
     struct heads_problem of;
-    struct hearts hearts;
+    struct core_options core;
     struct linear input, output;
     real *qkv;                  /* [in flight][N][2Q + C] */
     real *joined;               /* [in flight][N][C], only where W_o is given */
     real *q, *k, *v, *y;        /* of each thread, where the heart wants them dense */
 };
 
-void heads_prepare(struct plan *plan, struct hearts hearts);
+void heads_prepare(struct plan *plan, struct core_options core);
 status heads_load(struct plan *plan);
 status heads_run(struct plan *plan, real *y, const real *x);
 
 /* The steps of a flight alone, for forms with another middle: heads_project
  * writes heads->qkv; the middle writes heads_joined, which is y itself where
  * there is no w_o; heads_join reads it.  All threads meet before and after the
- * middle by flight_meet. */
+ * middle by team_barrier. */
 struct batch heads_batch(const struct heads *heads);
-void heads_project(const struct flight *t);
-real *heads_joined(const struct flight *t);
-void heads_join(const struct flight *t);
+void heads_project(const struct team *t);
+real *heads_joined(const struct team *t);
+void heads_join(const struct team *t);
 
 /* Dense [N][c] from rows `stride` apart, and back. */
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels);

@@ -20,10 +20,10 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
 
 /* ---- weights as they lie -------------------------------------------------- */
 
-static void prepare(struct linear *map, struct room *room)
+static void prepare(struct linear *map, struct arena *arena)
 {
     (void)map;
-    (void)room;
+    (void)arena;
 }
 
 static void load(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias)

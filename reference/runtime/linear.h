@@ -43,7 +43,7 @@ struct linear_kind {
     size_t pieces;              /* a thread's share may be cut into so many, at no cost */
 
     /* Asks for what is kept. */
-    void (*prepare)(struct linear *map, struct room *room);
+    void (*prepare)(struct linear *map, struct arena *arena);
 
     /* Rows first ... first + rows - 1 of W and b; NULL for no bias.  A kind that
      * keeps nothing takes all rows at once. */
@@ -58,13 +58,13 @@ struct linear_kind {
 /* Weights as they lie; each part takes some of the tokens. */
 extern const struct linear_kind linear_as_it_lies;
 
-static inline void linear_prepare(struct linear *map, const struct linear_kind *kind, struct room *room,
+static inline void linear_prepare(struct linear *map, const struct linear_kind *kind, struct arena *arena,
                                   size_t in, size_t out)
 {
     map->kind = kind;
     map->in = in;
     map->out = out;
-    kind->prepare(map, room);
+    kind->prepare(map, arena);
 }
 
 static inline void linear_load(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias)

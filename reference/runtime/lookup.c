@@ -14,8 +14,8 @@ static bool declaration_has_tensor(const struct declaration *d, const char *name
 
 static void unknown(struct lookup *names, const char *kind, const char *name)
 {
-    if (!names->refusal.code)
-        names->refusal = failure("%s has no %s of the name '%.40s'", names->problem->declaration->name, kind, name);
+    if (!names->error.code)
+        names->error = failure("%s has no %s of the name '%.40s'", names->problem->declaration->name, kind, name);
 }
 
 size_t lookup_size(struct lookup *names, const char *letter)
@@ -99,14 +99,14 @@ double problem_number(const struct problem *p, const char *option)
 {
     struct lookup names = {.problem = p};
     double number = lookup_number(&names, option);
-    return names.refusal.code ? NAN : number;
+    return names.error.code ? NAN : number;
 }
 
 const char *problem_text(const struct problem *p, const char *option)
 {
     struct lookup names = {.problem = p};
     const char *text = lookup_text(&names, option);
-    return names.refusal.code ? NULL : text;
+    return names.error.code ? NULL : text;
 }
 
 bool problem_given(const struct problem *p, const char *option)

@@ -25,7 +25,7 @@ extern "C" {
 
 struct lookup {
     const struct problem *problem;
-    status refusal;
+    status error;
 };
 
 size_t lookup_size(struct lookup *names, const char *letter);           /* 0 where it is not bound */

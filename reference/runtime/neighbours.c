@@ -23,13 +23,13 @@ static void one_window(int *token, const struct neighbours *n, size_t centre)
     }
 }
 
-void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
+void neighbours_prepare(struct neighbours *n, struct arena *arena, const grid *tokens, const grid *window,
                         const size_t *stride, size_t dilation)
 {
     *n = (struct neighbours){.entries = window->tokens, .dilation = dilation, .tokens = *tokens, .window = *window};
     for (int a = 0; a < GRID_AXES; a++) n->stride[a] = stride ? stride[a] : 1;
     n->centres = neighbours_centres(tokens, n->stride);
-    room_objects(room, OF_LOAD, &n->token, "the windows", n->centres, n->entries, sizeof *n->token);
+    arena_objects(arena, PERSISTENT, &n->token, "the windows", n->centres, n->entries, sizeof *n->token);
 }
 
 /* The centres in row-major order, which is the order of the grid that they make. */

@@ -36,7 +36,7 @@ struct neighbours {
 /* The windows of this shape on a grid; strides, one per axis, and dilation are
  * at least 1.  NULL for the strides: every token is a centre.  prepare asks for
  * the table, load fills it. */
-void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
+void neighbours_prepare(struct neighbours *n, struct arena *arena, const grid *tokens, const grid *window,
                         const size_t *stride, size_t dilation);
 void neighbours_load(struct neighbours *n);
 

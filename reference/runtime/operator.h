@@ -44,7 +44,7 @@ enum option_kind {
 struct option {
     const char *name;           /* "heads" is written --heads */
     enum option_kind kind;
-    const char *fallback;       /* the default as one would type it; "" for none; NULL if required */
+    const char *default_value;       /* the default as one would type it; "" for none; NULL if required */
     double low, high;
     const char *choices;
     const char *letter;         /* the letter that an integer or a kernel binds, or NULL */
@@ -66,7 +66,7 @@ struct tensor_row {
     const char *asked;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
                                  * given; a file may hold it all the same.  NULL: always */
     const char *with;           /* refused unless this tensor is there too; or NULL */
-    const char *fan;            /* random entries are normal with variance 1 / this shape's product */
+    const char *fan_in;            /* random entries are normal with variance 1 / this shape's product */
     bool observed;              /* not learnt: counted and drawn with the parameters, but none */
     void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;

@@ -16,7 +16,7 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
 {
     const struct declaration *d = p->declaration;
     *plan = (struct plan){.problem = p, .form = form, .threads = threads < 1 ? 1 : threads};
-    plan->room = room_open(plan->threads);
+    plan->arena = arena_open(plan->threads);
 
     char *block = memory_get(resolved_bytes(d) + form->state, 1);
     if (!block) {
@@ -33,9 +33,9 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
     return s;
 }
 
-status plan_place(struct plan *plan, void *workspace)
+status plan_allocate(struct plan *plan, void *workspace)
 {
-    status s = room_place(&plan->room, workspace);
+    status s = arena_allocate(&plan->arena, workspace);
     if (s.code) plan_release(plan);
     return s;
 }
@@ -62,9 +62,9 @@ status plan_load(struct plan *plan)
     if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->of, p);
     int threads = threads_aside();
     if (!s.code && plan->form->load) {
-        room_begin(&plan->room, WHILE_LOADING);
+        arena_begin(&plan->arena, LOAD_SCRATCH);
         s = plan->form->load(plan);
-        room_end(&plan->room);
+        arena_end(&plan->arena);
     }
     omp_set_num_threads(threads);
     if (s.code) plan_release(plan);
@@ -74,16 +74,16 @@ status plan_load(struct plan *plan)
 status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads)
 {
     status s = plan_prepare(plan, p, form, threads);
-    if (!s.code) s = plan_place(plan, NULL);
+    if (!s.code) s = plan_allocate(plan, NULL);
     return s.code ? s : plan_load(plan);
 }
 
 status plan_run(struct plan *plan, real *y, const real *x)
 {
     int threads = threads_aside();
-    room_begin(&plan->room, OF_RUN);
+    arena_begin(&plan->arena, PER_RUN);
     status s = plan->form->run(plan, y, x);
-    room_end(&plan->room);
+    arena_end(&plan->arena);
     omp_set_num_threads(threads);
     return s;
 }
@@ -91,7 +91,7 @@ status plan_run(struct plan *plan, real *y, const real *x)
 void plan_release(struct plan *plan)
 {
     if (plan->form && plan->form->release && plan->state) plan->form->release(plan);
-    room_release(&plan->room);
+    arena_release(&plan->arena);
     memory_free((void *)(size_t)plan->of);
     plan->form = NULL;
     plan->state = NULL;

@@ -52,17 +52,17 @@ struct plan {
     int threads;                /* at least 1 */
     const void *of;             /* the problem, resolved: struct lisa_problem, ... */
     void *state;                /* the form's own struct */
-    struct room room;
+    struct arena arena;
 };
 
 /* prepare, place and load in one. */
 status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads);
 
 /* Step by step.  plan_prepare takes a few hundred bytes, needs no data, and
- * leaves room_bytes(&plan->room) known.  The workspace is the plan's own where
+ * leaves arena_bytes(&plan->room) known.  The workspace is the plan's own where
  * it is NULL (room.h).  A step that fails has released the plan. */
 status plan_prepare(struct plan *plan, const struct problem *p, const struct form *form, int threads);
-status plan_place(struct plan *plan, void *workspace);
+status plan_allocate(struct plan *plan, void *workspace);
 status plan_load(struct plan *plan);
 
 status plan_run(struct plan *plan, real *y, const real *x);

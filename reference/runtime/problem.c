@@ -171,9 +171,9 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
     /* Step 2: defaults for the rest; a required option has none. */
     for (int o = 0; d->options[o].name; o++) {
         if (p->option[o].given || d->options[o].kind == OPTION_FLAG) continue;
-        if (!d->options[o].fallback)
+        if (!d->options[o].default_value)
             return bad_input("option --%s: missing, expected %s", d->options[o].name, d->options[o].meaning);
-        if (*d->options[o].fallback && (s = set_option(p, o, d->options[o].fallback)).code) return s;
+        if (*d->options[o].default_value && (s = set_option(p, o, d->options[o].default_value)).code) return s;
     }
 
     /* Step 3: what has axes has those of the grid. */
@@ -407,7 +407,7 @@ status problem_draw_into(struct problem *p, uint64_t seed, real *block)
         p->tensor[r].data = block + at;
         at += p->tensor[r].count;
         random_fill_normal(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
-                           1 / sqrt(shape_product(p, p->declaration->tensors[r].fan)));
+                           1 / sqrt(shape_product(p, p->declaration->tensors[r].fan_in)));
         if (p->declaration->tensors[r].adjust) p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
     }
     return check(p);

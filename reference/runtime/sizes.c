@@ -38,7 +38,7 @@ static bool has_grid(const struct declaration *d)
     return false;
 }
 
-static status create(struct problem *p, const struct declaration *d, const struct outline *o)
+static status create(struct problem *p, const struct declaration *d, const struct problem_sizes *o)
 {
     const char *word[WORDS + 2];
     int words = o->words;
@@ -89,7 +89,7 @@ static status check_without(const struct declaration *d, const char *list)
     return status_ok();
 }
 
-bool outline_open_letter(char letter[4], const struct problem *p)
+bool problem_open_letter(char letter[4], const struct problem *p)
 {
     const struct tensor_row *rows = p->declaration->tensors;
     for (int r = 0; rows[r].name; r++) {
@@ -108,12 +108,12 @@ bool outline_open_letter(char letter[4], const struct problem *p)
 
 /* What problem_shape refused; where that is a size it does not know, how to give
  * it, and all others that it would ask for next. */
-static status name_open_letters(const struct problem *p, status refusal)
+static status name_open_letters(const struct problem *p, status error)
 {
     struct problem guess = *p;
     char first[4], letter[4], list[80] = "";
-    if (!strstr(refusal.message, "is not known") || !outline_open_letter(first, p)) return refusal;
-    for (size_t at = 0; at + 8 < sizeof list && outline_open_letter(letter, &guess); at = strlen(list)) {
+    if (!strstr(error.message, "is not known") || !problem_open_letter(first, p)) return error;
+    for (size_t at = 0; at + 8 < sizeof list && problem_open_letter(letter, &guess); at = strlen(list)) {
         snprintf(list + at, sizeof list - at, "%s%s=n", at ? "," : "", letter);
         if (problem_set_size(&guess, letter, 1).code) break;
     }
@@ -137,7 +137,7 @@ static status take_second(struct problem *p, const char *list)
     return status_ok();
 }
 
-status outline_problem(struct problem *p, const struct declaration *d, const struct outline *o)
+status problem_from_sizes(struct problem *p, const struct declaration *d, const struct problem_sizes *o)
 {
     const char *without = o->without;
     status s = create(p, d, o);

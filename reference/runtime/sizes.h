@@ -6,13 +6,13 @@
  *
  *     struct outline o = {.words = 2, .word = (const char *[]){"--heads", "6"}, .grid = "14x14",
  *                         .batch = 2, .channels = 96, .sizes = "D=16", .without = "b_qkv"};
- *     status s = outline_problem(&problem, &lisa, &o);
+ *     status s = problem_from_sizes(&problem, &lisa, &o);
  *     if (!s.code) s = problem_draw(&problem, seed, &block);
  *
  * The texts must outlive the problem. */
 
-#ifndef TWICETOLD_OUTLINE_H
-#define TWICETOLD_OUTLINE_H
+#ifndef TWICETOLD_SIZES_H
+#define TWICETOLD_SIZES_H
 
 #include "operator.h"
 
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-struct outline {
+struct problem_sizes {
     int words;
     const char *const *word;    /* options of the operator, as problem_create takes them */
     const char *grid;           /* --grid where word has none, or NULL */
@@ -39,10 +39,10 @@ struct outline {
  * Refused: what problem_create and problem_shape refuse; a letter that is not of the
  * operator's shapes, or not LETTER=n; a tensor that is not optional; letters left
  * open, all of which the message names. */
-status outline_problem(struct problem *p, const struct declaration *d, const struct outline *o);
+status problem_from_sizes(struct problem *p, const struct declaration *d, const struct problem_sizes *o);
 
 /* The first letter of the tensors in force that has no size yet; false where all have one. */
-bool outline_open_letter(char letter[4], const struct problem *p);
+bool problem_open_letter(char letter[4], const struct problem *p);
 
 #ifdef __cplusplus
 }

@@ -67,37 +67,37 @@ size_t windows_entry(const struct windows *w, size_t token)
 /* ---- the seam ---------------------------------------------------------------- */
 
 /* Whether a seam runs through this window between rows, or between columns. */
-static bool cut_below(const struct windows *w, size_t window)
+static bool split_rows(const struct windows *w, size_t window)
 {
     return w->shift && window / w->columns == w->rows - 1;
 }
 
-static bool cut_beside(const struct windows *w, size_t window)
+static bool split_columns(const struct windows *w, size_t window)
 {
     return w->shift && window % w->columns == w->columns - 1;
 }
 
-size_t windows_sides(const struct windows *w, size_t window)
+size_t windows_regions(const struct windows *w, size_t window)
 {
-    return (cut_below(w, window) ? 2u : 1u) * (cut_beside(w, window) ? 2u : 1u);
+    return (split_rows(w, window) ? 2u : 1u) * (split_columns(w, window) ? 2u : 1u);
 }
 
-struct window_side windows_side(const struct windows *w, size_t window, size_t side)
+struct window_region windows_region(const struct windows *w, size_t window, size_t side)
 {
-    bool below = cut_below(w, window), beside = cut_beside(w, window);
+    bool below = split_rows(w, window), beside = split_columns(w, window);
     size_t s = w->edge, seam = s - w->shift, row = beside ? side / 2 : side, column = beside ? side % 2 : 0;
-    if (!s) return (struct window_side){.rows = 1, .columns = w->entries};
-    return (struct window_side){
+    if (!s) return (struct window_region){.rows = 1, .columns = w->entries};
+    return (struct window_region){
         .top = row ? seam : 0, .left = column ? seam : 0,
         .rows = !below ? s : row ? w->shift : seam, .columns = !beside ? s : column ? w->shift : seam,
     };
 }
 
-size_t windows_side_of(const struct windows *w, size_t window, size_t entry)
+size_t windows_region_of(const struct windows *w, size_t window, size_t entry)
 {
     size_t s = w->edge, seam = s - w->shift;
-    bool below = cut_below(w, window) && entry / s >= seam, beside = cut_beside(w, window) && entry % s >= seam;
-    return (below ? cut_beside(w, window) ? 2u : 1u : 0u) + (beside ? 1u : 0u);
+    bool below = split_rows(w, window) && entry / s >= seam, beside = split_columns(w, window) && entry % s >= seam;
+    return (below ? split_columns(w, window) ? 2u : 1u : 0u) + (beside ? 1u : 0u);
 }
 
 /* Along one axis the pairs are those of its windows, less 2 shift (edge - shift)

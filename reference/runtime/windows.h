@@ -35,7 +35,7 @@ struct windows {
 };
 
 /* A box of a window's entries. */
-struct window_side {
+struct window_region {
     size_t top, left, rows, columns;
 };
 
@@ -56,9 +56,9 @@ size_t windows_entry(const struct windows *w, size_t token);
 
 /* How many sides a window has, 1, 2 or 4, and the box of each; the side that an
  * entry lies on.  Windows of the whole grid and windows with padding have one. */
-size_t windows_sides(const struct windows *w, size_t window);
-struct window_side windows_side(const struct windows *w, size_t window, size_t side);
-size_t windows_side_of(const struct windows *w, size_t window, size_t entry);
+size_t windows_regions(const struct windows *w, size_t window);
+struct window_region windows_region(const struct windows *w, size_t window, size_t side);
+size_t windows_region_of(const struct windows *w, size_t window, size_t entry);
 
 /* Pairs of entries on the same side, of all windows, padding and all. */
 double windows_pairs(const struct windows *w);

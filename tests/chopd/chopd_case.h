@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/chopd.h"
 #include "../../reference/dfc.h"
 
@@ -60,22 +60,22 @@ struct box { double y0, x0, y1, x1; };
 
 /* A chopd that makes y [N][boxes] of one plane, the mean over every box around every token: one channel, one component
  * per box, gates of one. */
-static inline struct trial pooling(size_t H, size_t W, const struct box *box, size_t boxes)
+static inline struct fixture pooling(size_t H, size_t W, const struct box *box, size_t boxes)
 {
     char options[80], sizes[64];
     snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
     snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
-    struct trial t = trial(options, &chopd, 1, 1, sizes, "");
+    struct fixture t = fixture(options, &chopd, 1, 1, sizes, "");
     for (size_t r = 0; r < boxes; r++) {
         const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
-        for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
+        for (size_t e = 0; e < 4; e++) fixture_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
     }
-    trial_fill(&t, "u4", 1);
-    trial_fill(&t, "mix", 1);
-    trial_fill(&t, "phi_w2", 0);
-    trial_fill(&t, "phi_b2", 100);                      /* the logistic of which is 1 */
-    trial_fill(&t, "b", 0);
-    trial_put_identity(&t, "u5", boxes);
+    fixture_fill(&t, "u4", 1);
+    fixture_fill(&t, "mix", 1);
+    fixture_fill(&t, "phi_w2", 0);
+    fixture_fill(&t, "phi_b2", 100);                      /* the logistic of which is 1 */
+    fixture_fill(&t, "b", 0);
+    fixture_put_identity(&t, "u5", boxes);
     return t;
 }
 

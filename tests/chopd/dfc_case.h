@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/dfc.h"
 #include "../../reference/runtime/steps.h"
 
 /* Whole numbers from -2 to 2 in every parameter and in x. */
-static inline void make_whole(struct trial *t)
+static inline void make_whole(struct fixture *t)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++)
         for (size_t i = 0; t->problem.tensor[r].data && i < t->problem.tensor[r].count; i++)
@@ -22,10 +22,10 @@ static inline void make_whole(struct trial *t)
 }
 
 /* A chopd's gates become one: the logistic of 100. */
-static inline void open_gate(struct trial *t)
+static inline void open_gate(struct fixture *t)
 {
-    trial_fill(t, "phi_w2", 0);
-    trial_fill(t, "phi_b2", 100);
+    fixture_fill(t, "phi_w2", 0);
+    fixture_fill(t, "phi_b2", 100);
 }
 
 /* The problem of a dfc-cp, resolved. */

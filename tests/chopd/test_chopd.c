@@ -136,15 +136,15 @@ static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, 
 START_TEST(boxes_may_be_as_small_as_numbers_are)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
-    struct trial t = trial("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
-    real *box = trial_tensor(&t, "boxes");
+    struct fixture t = fixture("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
+    real *box = fixture_tensor(&t, "boxes");
     for (size_t r = 0; r < COUNT(side); r++)
         for (int axis = 0; axis < 2; axis++) {
             real least = sizeof(real) == 4 ? (real)1e-45 : (real)5e-324, length = (real)side[r][axis];
             box[4 * r + (size_t)axis] = 0;
             box[4 * r + 2 + (size_t)axis] = length > least ? length : least;
         }
-    promise_one_function(&t, "small boxes", layer_tolerance(&t.problem));
+    property_one_function(&t, "small boxes", layer_tolerance(&t.problem));
 }
 END_TEST
 
@@ -152,14 +152,14 @@ END_TEST
  * token's middle.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
 START_TEST(two_tokens_are_pooled_by_hand)
 {
-    struct trial t = trial("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
+    struct fixture t = fixture("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
     static const struct { const char *name; real value; } is[] = {
         {"u4", 1}, {"mix", 4}, {"phi_w1", 1}, {"phi_b1", 0}, {"phi_w2", 0}, {"phi_b2", 0}, {"u5", 2}, {"b", 1},
     };
-    for (size_t i = 0; i < COUNT(is); i++) trial_tensor(&t, is[i].name)[0] = is[i].value;
-    memcpy(trial_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
+    for (size_t i = 0; i < COUNT(is); i++) fixture_tensor(&t, is[i].name)[0] = is[i].value;
+    memcpy(fixture_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
     for (int f = 0; operator_form_at(&chopd, f); f++) {
-        const real *y = trial_run_on(&t, operator_form_at(&chopd, f)->name, 1, (real[]){3, 5});
+        const real *y = fixture_run_on(&t, operator_form_at(&chopd, f)->name, 1, (real[]){3, 5});
         ck_assert(y[0] == 4 * 4 + 1);
         ck_assert(y[1] == (real)2.5 * 4 + 1);
     }
@@ -204,7 +204,7 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
     {{-1, -1, 1, INFINITY}, "tensor boxes"},
     {{-1, -1, 1, 1}, NULL},
 };
-START_TEST(boxes_without_an_inside_are_refused)
+START_TEST(boxes_without_an_inside_are_rejected)
 {
     struct tensors file = file_of("x 1x4x2 u4 2x3 boxes 3x1x4 mix 3x1 phi_w1 2x2x3x3 phi_b1 2 phi_w2 3x2 phi_b2 3 "
                                   "u5 2x3 b 2", "");
@@ -212,7 +212,7 @@ START_TEST(boxes_without_an_inside_are_refused)
     for (size_t i = 0; i < 12; i++)
         tensors_find(&file, "boxes")->data[i] = (real)(i / 4 == 1 ? bad_box[_i].box[i % 4] : i % 4 < 2 ? -1 : 1);
     status s = bound_to(&p, "--grid 2x2", &chopd, &file);
-    if (bad_box[_i].text) refused(s, STATUS_BAD_INPUT, bad_box[_i].text);
+    if (bad_box[_i].text) rejected(s, STATUS_BAD_INPUT, bad_box[_i].text);
     else succeeds(s);
 }
 END_TEST
@@ -229,13 +229,13 @@ START_TEST(pooling_errs_as_running_sums_do)
     const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
     real *plane = uniform(1, H * W, 1, 2), *out = zeros(H * W);
     double squares = 0, mean = 0;
-    struct room room = room_open(1);
+    struct arena arena = arena_open(1);
     struct box_pool pool;
-    box_pool_prepare(&pool, &room, H, W, 1, 1);
-    succeeds(room_place(&room, NULL));
+    box_pool_prepare(&pool, &arena, H, W, 1, 1);
+    succeeds(arena_allocate(&arena, NULL));
     box_pool_load(&pool, box, &one);
-    box_pool_clear(&pool, &room, 0);
-    box_pool_plane(&pool, 0, out, plane, NULL, &room, 0);
+    box_pool_clear(&pool, &arena, 0);
+    box_pool_plane(&pool, 0, out, plane, NULL, &arena, 0);
     for (size_t y = h / 2; y + h / 2 < H; y++)
         for (size_t x = w / 2; x + w / 2 < W; x++, entries++) {
             long double sum = 0;
@@ -248,15 +248,15 @@ START_TEST(pooling_errs_as_running_sums_do)
     double along = (double)(W * W) / (double)(w * w), down = (double)(H * H) / (double)h;
     within("root mean square", sqrt(squares * (double)entries) / mean,
            chance(entries) * sqrt(2 * along / 9 + down / 9) * UNIT_ROUNDOFF);
-    room_release(&room);
+    arena_release(&arena);
 }
 END_TEST
 
 /* Random boxes: the middles are 3 z for normal z, half of a side is 1/4 + 3 |z|.  Tolerance: five standard errors of
  * the mean and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
-START_TEST(drawn_boxes_lie_around_their_token)
+START_TEST(random_boxes_lie_around_their_token)
 {
-    struct trial t = trial("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
+    struct fixture t = fixture("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
     const real *box = problem_tensor(&t.problem, "boxes");
     double n = 512 * 2, sum[2] = {0}, squares[2] = {0}, half[2] = {0};
     for (size_t b = 0; b < 1024; b++, box += 4)
@@ -301,8 +301,8 @@ int main(void)
     tcase_add_test(own, boxes_may_be_as_small_as_numbers_are);
     tcase_add_test(own, two_tokens_are_pooled_by_hand);
     tcase_add_test(own, gelu_in_lanes_is_gelu);
-    tcase_add_loop_test(own, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
+    tcase_add_loop_test(own, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
     tcase_add_loop_test(own, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
-    tcase_add_test(own, drawn_boxes_lie_around_their_token);
+    tcase_add_test(own, random_boxes_lie_around_their_token);
     return run_suite(suite);
 }

@@ -11,12 +11,12 @@
 #include "../../naive/chopd.h"
 
 /* Bytes, and multiply-adds by formula, of a form. */
-static double peak(const struct trial *t, const char *form)
+static double peak(const struct fixture *t, const char *form)
 {
-    return trial_peak(t, operator_form(t->problem.declaration, form));
+    return fixture_peak(t, operator_form(t->problem.declaration, form));
 }
 
-static double formula(const struct trial *t, const char *form)
+static double formula(const struct fixture *t, const char *form)
 {
     return form_multiply_adds(operator_form(t->problem.declaration, form), &t->problem);
 }
@@ -27,12 +27,12 @@ static double formula(const struct trial *t, const char *form)
  * written step by step with a counter gives the fast form's y and its formula. */
 START_TEST(eq6_multiplies_as_its_formula_says)
 {
-    struct trial t = trial("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
+    struct fixture t = fixture("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
     struct dfc_problem s = dfc_of(&t.problem);
     struct steps count;
     make_whole(&t);
-    memset(trial_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
-    equal(eq6(&s, t.x, ABSOLUTE, &count), trial_run(&t, "fast", 1), t.outputs);
+    memset(fixture_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
+    equal(eq6(&s, t.x, ABSOLUTE, &count), fixture_run(&t, "fast", 1), t.outputs);
     ck_assert(all_steps(&count) == formula(&t, "fast"));
     ck_assert(count.u4 == 2 * 7 * 3 * 6 && count.u2 == 2 * 7 * 6 && count.u1 == 2 * 6 && count.u3 == 2 * 5 * 6);
     ck_assert(count.u5 == 2 * 5 * 4 * 6);
@@ -43,13 +43,13 @@ END_TEST
  * and a bias for any M and N. */
 START_TEST(factors_store_sums_for_products)
 {
-    struct trial factors = trial("", &dfc_cp, 1, 96, "M=196 N=196 D=96 R=96", "");
+    struct fixture factors = fixture("", &dfc_cp, 1, 96, "M=196 N=196 D=96 R=96", "");
     size_t stored = problem_parameters(&factors.problem) - 196 * 96;
     ck_assert_uint_eq(stored, (1 + 196 + 196 + 96 + 96) * 96);
     ck_assert(stored <= 5 * 196 * 96);
 
-    struct trial small = trial("--grid 14x14", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
-    struct trial large = trial("--grid 28x28", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
+    struct fixture small = fixture("--grid 14x14", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
+    struct fixture large = fixture("--grid 28x28", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
     size_t phi = 24 * 96 * 9 + 24 + 96 * 24 + 96;
     ck_assert_uint_eq(problem_parameters(&small.problem), (96 + 96 + 5 * 4) * 96 + phi + 96);
     ck_assert_uint_eq(problem_parameters(&large.problem), problem_parameters(&small.problem));
@@ -58,17 +58,17 @@ END_TEST
 
 /* ---- ChoP'D --------------------------------------------------------------- */
 
-static struct trial layer_on(size_t H, size_t W)
+static struct fixture layer_on(size_t H, size_t W)
 {
     char options[40];
     snprintf(options, sizeof options, "--grid %zux%zu", H, W);
-    return trial(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
+    return fixture(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
 }
 
 /* What another token costs, if there are twice as many rows. */
 static double for_a_token(const char *form, size_t H, size_t W)
 {
-    struct trial once = layer_on(H, W), twice = layer_on(2 * H, W);
+    struct fixture once = layer_on(H, W), twice = layer_on(2 * H, W);
     return (formula(&twice, form) - formula(&once, form)) / (double)(H * W);
 }
 
@@ -94,8 +94,8 @@ START_TEST(chopd_does_not_see_the_size_of_its_boxes)
 {
     double products[2], bytes[2], entries[2] = {0, 0};
     for (int whole = 0; whole < 2; whole++) {
-        struct trial t = trial("--grid 15x15", &chopd, 1, 3, "R=4 D=3 G=2 S=2", "");
-        real *box = trial_tensor(&t, "boxes"), *P = zeros(225 * 225 * 8);
+        struct fixture t = fixture("--grid 15x15", &chopd, 1, 3, "R=4 D=3 G=2 S=2", "");
+        real *box = fixture_tensor(&t, "boxes"), *P = zeros(225 * 225 * 8);
         for (size_t e = 0; e < 4 * 8; e++) box[e] = (real)((e % 4 < 2 ? -1 : 1) * (whole ? 14.5 : 0.5));
         products[whole] = formula(&t, "fast");
         bytes[whole] = peak(&t, "fast");
@@ -111,7 +111,7 @@ END_TEST
  * tokens in the naive form.  Allowed: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
 START_TEST(chopd_takes_memory_for_its_components)
 {
-    struct trial small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
+    struct fixture small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
     double fast = (peak(&large, "fast") - peak(&small, "fast")) / sizeof(real) / (3 * 48 * 48);
     double naive = (peak(&less, "naive") - peak(&tiny, "naive")) / sizeof(real) / (196 * 196 - 49 * 49);
     ck_assert(fast >= 24 && fast <= 24 + 12);

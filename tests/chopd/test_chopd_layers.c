@@ -14,8 +14,8 @@ static void is_fc(const struct dfc_problem *s, const real *w, real *x, const rea
     char sizes[80];
     size_t weights = s->M * s->N * s->C * s->D;
     snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu", s->M, s->N, s->D);
-    struct trial t = trial("", &fc, s->B, s->C, sizes, "");
-    trial_put(&t, "w", w);
+    struct fixture t = fixture("", &fc, s->B, s->C, sizes, "");
+    fixture_put(&t, "w", w);
     t.x = x;
     ck_assert(largest(y, t.outputs) > 0.5);
     forms_equal(&t, y);
@@ -31,9 +31,9 @@ static real *convolved(const struct window *v, const real *x, const real *kernel
     char options[120];
     snprintf(options, sizeof options, "--grid %zux%zu --size %zu --stride %zu --pad %zu --channels %zu", v->H, v->W,
              v->k, v->stride, v->padding, D);
-    struct trial t = trial(options, &layer_patch, B, C, "", "b");
-    trial_put(&t, "w", kernel);
-    return trial_run_on(&t, "layer", 1, x);
+    struct fixture t = fixture(options, &layer_patch, B, C, "", "b");
+    fixture_put(&t, "w", kernel);
+    return fixture_run_on(&t, "layer", 1, x);
 }
 
 /* ---- static layers ----------------------------------------------------- */
@@ -67,10 +67,10 @@ END_TEST
 START_TEST(fully_connected_is_dynamic_with_constant_g)
 {
     struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
-    struct trial t = trial("", &fc, 3, 3, "M=5 N=4 D=2", "");
+    struct fixture t = fixture("", &fc, 3, 3, "M=5 N=4 D=2", "");
     real *w = zeros(3 * 120);
     for (size_t at = 0; at < 360; at++) w[at] = problem_tensor(&t.problem, "w")[at % 120];
-    equal(layer(&s, w, t.x), trial_run(&t, "naive", 1), t.outputs);
+    equal(layer(&s, w, t.x), fixture_run(&t, "naive", 1), t.outputs);
 }
 END_TEST
 
@@ -83,18 +83,18 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
     enum { M = 16, C = 3, K = 9 };
     const struct window v = {4, 4, 3, 1, 1};
     struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
-    struct trial t = trial("--grid 4x4 --kernel 3 --equation 4 --terms qr --norm identity", &elsa, 2, C, "",
+    struct fixture t = fixture("--grid 4x4 --kernel 3 --equation 4 --terms qr --norm identity", &elsa, 2, C, "",
                            "w_o b_o b_qkv");
     real *x = integers(11, 2 * M * C, 3), *w = zeros(2 * M * M * C * C);
     const real *makes = integers(12, C * K, 2), *made = matrix_product(x, makes, 2 * M, C, K);
-    memcpy(trial_tensor(&t, "w_qkv"), identity_matrix(C), C * C * sizeof *x);
-    memcpy(trial_tensor(&t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof *x);
-    trial_put(&t, "rk", makes);
+    memcpy(fixture_tensor(&t, "w_qkv"), identity_matrix(C), C * C * sizeof *x);
+    memcpy(fixture_tensor(&t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof *x);
+    fixture_put(&t, "rk", makes);
     for (size_t imn = 0; imn < 2 * M * M; imn++) {
         size_t i = imn / (M * M), m = imn / M % M, n = imn % M, k = entry(&v, m, n);
         for (size_t c = 0; k < K && c < C; c++) w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
     }
-    real *y = trial_run_on(&t, "naive", 1, x);
+    real *y = fixture_run_on(&t, "naive", 1, x);
     ck_assert(largest(y, 2 * M * C) > 2);
     equal(layer(&s, w, x), y, 2 * M * C);
 }

@@ -43,11 +43,11 @@ START_TEST(relative_reading_is_absolute_with_r_n_terms)
     enum { B = 2, N = 6, C = 3, D = 2, R = 4, MANY = R * N };
     struct dfc_problem f = whole_factors(2 * N - 1);
     struct steps count;
-    struct trial t = trial("--activation none", &dfc_cp, B, C, "M=6 N=6 D=2 R=24", "");
-    real *u1 = trial_tensor(&t, "u1"), *u2 = trial_tensor(&t, "u2"), *u3 = trial_tensor(&t, "u3");
-    real *u4 = trial_tensor(&t, "u4"), *u5 = trial_tensor(&t, "u5");
+    struct fixture t = fixture("--activation none", &dfc_cp, B, C, "M=6 N=6 D=2 R=24", "");
+    real *u1 = fixture_tensor(&t, "u1"), *u2 = fixture_tensor(&t, "u2"), *u3 = fixture_tensor(&t, "u3");
+    real *u4 = fixture_tensor(&t, "u4"), *u5 = fixture_tensor(&t, "u5");
     t.x = integers(9, B * N * C, 3);
-    trial_fill(&t, "b", 0);
+    fixture_fill(&t, "b", 0);
     for (size_t term = 0; term < MANY; term++) {
         size_t r = term / N, at = term % N;
         for (size_t i = 0; i < B; i++) u1[i * MANY + term] = f.u1[i * R + r];
@@ -73,12 +73,12 @@ START_TEST(eq8_needs_no_n_on_unfolded_tokens)
     static const real box[R * G][4] = {
         {-1.25, -1, .75, 3}, {-.5, -3.5, .5, .5}, {0, 0, 2, 2}, {-3.75, .25, .25, 1.25},
     };
-    struct trial t = trial("--grid 3x4 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=1", "");
+    struct fixture t = fixture("--grid 3x4 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=1", "");
     const struct chopd_problem p = chopd_of(&t.problem);
     real *u2 = zeros(DOWN * ACROSS * R), *y[WAYS];
     make_whole(&t);
-    trial_put(&t, "boxes", box[0]);
-    trial_fill(&t, "b", 0);
+    fixture_put(&t, "boxes", box[0]);
+    fixture_fill(&t, "b", 0);
     open_gate(&t);
 
     for (size_t at = 0; at < DOWN * ACROSS; at++)
@@ -129,9 +129,9 @@ START_TEST(gate_is_no_product_of_image_and_token)
 {
     enum { B = 3, N = 25, C = 3, R = 2 };
     for (int constant = 0; constant < 2; constant++) {
-        struct trial t = trial("--grid 5x5 --gate-size 3", &chopd, B, C, "R=2 D=3 G=1 S=4", "");
+        struct fixture t = fixture("--grid 5x5 --gate-size 3", &chopd, B, C, "R=2 D=3 G=1 S=4", "");
         struct chopd_problem p = chopd_of(&t.problem);
-        if (constant) trial_fill(&t, "phi_w2", 0);
+        if (constant) fixture_fill(&t, "phi_w2", 0);
         double minor = largest_minor(gates(&p, t.x), B, N, R);
         if (constant) within("    without phi's last map", minor, 16 * UNIT_ROUNDOFF);
         else beyond("a minor of the gate", minor, 1e-3);
@@ -145,7 +145,7 @@ START_TEST(gate_is_constant_in_n_but_its_use_is_not)
     double phi[2], larger[2];
     for (size_t k = 0; k < 2; k++) {
         const char *options = k ? "--grid 14x14 --gate-size 4" : "--grid 7x7 --gate-size 4";
-        struct trial t = trial(options, &chopd, 1, 3, "R=5 D=3 G=2 S=2", "");
+        struct fixture t = fixture(options, &chopd, 1, 3, "R=5 D=3 G=2 S=2", "");
         struct chopd_problem p = chopd_of(&t.problem);
         phi[k] = chopd_gate_multiply_adds(&p);
         multiplications();

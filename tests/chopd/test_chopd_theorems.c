@@ -10,11 +10,11 @@
 /* ---- factors ------------------------------------------------------------ */
 
 /* A dfc-cp of 2 images, 4 tokens in, 3 out, 3 channels in, 2 out. */
-static struct trial small_former(size_t R)
+static struct fixture small_former(size_t R)
 {
     char sizes[40];
     snprintf(sizes, sizeof sizes, "M=4 N=3 D=2 R=%zu", R);
-    return trial("--activation none", &dfc_cp, 2, 3, sizes, "");
+    return fixture("--activation none", &dfc_cp, 2, 3, sizes, "");
 }
 
 static const size_t small[5] = {2, 4, 3, 3, 2};
@@ -25,17 +25,17 @@ static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 START_TEST(enough_terms_make_any_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
-    struct trial t = small_former(ENTRIES / small[_i]);
+    struct fixture t = small_former(ENTRIES / small[_i]);
     const struct dfc_problem s = dfc_of(&t.problem);
     real *w = integers(1, ENTRIES, 4), *made = zeros(ENTRIES);
     for (size_t at = 0; at < ENTRIES; at++) w[at] += w[at] == 0;
     make_whole(&t);
-    for (int a = 0; a < 5; a++) trial_fill(&t, factor[a], 0);
+    for (int a = 0; a < 5; a++) fixture_fill(&t, factor[a], 0);
     for (size_t at = 0; at < ENTRIES; at++) {
         size_t index[5], r = 0;
         for (size_t a = 5, rest = at; a-- > 0; rest /= small[a]) index[a] = rest % small[a];
         for (int a = 0; a < 5; a++) r = a == _i ? r : r * small[a] + index[a];
-        for (int a = 0; a < 5; a++) trial_tensor(&t, factor[a])[index[a] * s.R + r] = a == _i ? w[at] : 1;
+        for (int a = 0; a < 5; a++) fixture_tensor(&t, factor[a])[index[a] * s.R + r] = a == _i ? w[at] : 1;
     }
     dfc_naive_tensor(made, &s);
     equal(made, w, ENTRIES);
@@ -44,7 +44,7 @@ START_TEST(enough_terms_make_any_layer)
     for (size_t at = 0; at < t.outputs; at++) y[at] += problem_tensor(&t.problem, "b")[at % 6];
     forms_equal(&t, y);
 
-    for (size_t k = 0; k < small[_i]; k++) trial_tensor(&t, factor[_i])[k * s.R + s.R - 1] = 0;
+    for (size_t k = 0; k < small[_i]; k++) fixture_tensor(&t, factor[_i])[k * s.R + s.R - 1] = 0;
     dfc_naive_tensor(made, &s);
     unequal(made, w, ENTRIES);
 }
@@ -114,11 +114,11 @@ START_TEST(eq6_is_eq5_in_eq3)
         {2, 3, "M=5 N=4 D=2 R=6"}, {1, 1, "M=1 N=1 D=1 R=1"}, {3, 2, "M=1 N=7 D=4 R=3"},
         {2, 1, "M=7 N=1 D=5 R=2"}, {1, 4, "M=6 N=6 D=4 R=1"},
     };
-    struct trial t = trial("--activation none", &dfc_cp, shape[_i].B, shape[_i].C, shape[_i].sizes, "");
+    struct fixture t = fixture("--activation none", &dfc_cp, shape[_i].B, shape[_i].C, shape[_i].sizes, "");
     const struct dfc_problem s = dfc_of(&t.problem);
     struct steps count;
     make_whole(&t);
-    trial_fill(&t, "b", 0);
+    fixture_fill(&t, "b", 0);
     real *y = eq5_in_eq3(&s, t.x);
     if (_i == 0) ck_assert(largest(y, t.outputs) > 2);
     equal(eq6(&s, t.x, ABSOLUTE, &count), y, t.outputs);
@@ -132,21 +132,21 @@ START_TEST(image_is_r_numbers_to_the_tokens_out)
 {
     enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
     const char *form = _i ? "fast" : "naive";
-    struct trial t = trial("--activation none", &dfc_cp, 1, C, "M=6 N=5 D=2 R=4", "");
+    struct fixture t = fixture("--activation none", &dfc_cp, 1, C, "M=6 N=5 D=2 R=4", "");
     make_whole(&t);
-    real *u2 = trial_tensor(&t, "u2"), *u3 = trial_tensor(&t, "u3"), *b = trial_tensor(&t, "b");
+    real *u2 = fixture_tensor(&t, "u2"), *u3 = fixture_tensor(&t, "u3"), *b = fixture_tensor(&t, "b");
     for (int r = 0; r < R; r++) u3[3 * R + r] = u3[1 * R + r];
     for (int d = 0; d < D; d++) b[3 * D + d] = b[1 * D + d];
     for (int r = 0; r < R; r++) u2[4 * R + r] = u2[2 * R + r];
-    real *y = trial_run(&t, form, 1), *moved = copy(t.x, M * C), *elsewhere = copy(t.x, M * C);
+    real *y = fixture_run(&t, form, 1), *moved = copy(t.x, M * C), *elsewhere = copy(t.x, M * C);
     equal(y + 3 * D, y + 1 * D, D);
     unequal(y + 2 * D, y + 1 * D, D);
     for (size_t c = 0; c < C; c++) {
         moved[2 * C + c] += (real)(c + 5), moved[4 * C + c] -= (real)(c + 5);
         elsewhere[2 * C + c] += (real)(c + 5), elsewhere[5 * C + c] -= (real)(c + 5);
     }
-    equal(trial_run_on(&t, form, 1, moved), y, N * D);
-    unequal(trial_run_on(&t, form, 1, elsewhere), y, N * D);
+    equal(fixture_run_on(&t, form, 1, moved), y, N * D);
+    unequal(fixture_run_on(&t, form, 1, elsewhere), y, N * D);
 }
 END_TEST
 
@@ -175,15 +175,15 @@ START_TEST(transformer_block_is_a_former)
     const size_t h = (size_t)_i + 1, width = R / h;
     char options[64];
     snprintf(options, sizeof options, "--grid 7 --heads %zu --scale 0.5", h);
-    struct trial t = trial(options, &msa, B, R, "", "rpe b_qkv b_o");
+    struct fixture t = fixture(options, &msa, B, R, "", "rpe b_qkv b_o");
     const struct dfc_problem s = {.B = B, .M = M, .N = M, .C = C, .D = D, .R = R};
-    const real *qkv = trial_tensor(&t, "w_qkv"), *w2 = qkv + 2 * R * R, *v2 = trial_tensor(&t, "w_o");
+    const real *qkv = fixture_tensor(&t, "w_qkv"), *w2 = qkv + 2 * R * R, *v2 = fixture_tensor(&t, "w_o");
     const real *x = normal(31, B * M * C), *v1 = normal(33, D * R);
     const real *w1 = sum_of(zeros(C * R), 0.5, normal(32, C * R), C * R);
 
     /* Step 1: the block itself. */
     real *inner = matrix_product(x, w1, B * M, C, R), *y = zeros(B * M * D);
-    linear_map(y, D, trial_run_on(&t, "naive", 1, inner), R, v1, NULL, B * M, R, D);
+    linear_map(y, D, fixture_run_on(&t, "naive", 1, inner), R, v1, NULL, B * M, R, D);
 
     /* Step 2: its factors, and those of absolute values. */
     const real *map[3 * B], *turned[3 * B], *u5 = matrix_product(v1, v2, D, R, R);
@@ -213,8 +213,8 @@ END_TEST
 
 static real *pooled(const char *form, size_t H, size_t W, const struct box *box, size_t boxes, const real *plane)
 {
-    struct trial t = pooling(H, W, box, boxes);
-    return trial_run_on(&t, form, 1, plane);
+    struct fixture t = pooling(H, W, box, boxes);
+    return fixture_run_on(&t, form, 1, plane);
 }
 
 /* The mean over a box around token n, one token's square after the other. */
@@ -316,7 +316,7 @@ END_TEST
 /* ChoP'D, Eq. 8; off the grid there is nothing. Tolerance: (N + 8) u. */
 START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 {
-    struct trial t = trial("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
+    struct fixture t = fixture("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
     real *P = zeros(30 * 30 * 12);
     const real *box = problem_tensor(&t.problem, "boxes");
     double worst = 0, least = 1, most = 0;
@@ -340,11 +340,11 @@ START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 END_TEST
 
 /* How y changes when e is added to this entry of a tensor. */
-static real *changed_by(struct trial *t, const char *form, real *entry, real e)
+static real *changed_by(struct fixture *t, const char *form, real *entry, real e)
 {
-    real kept = *entry, *y = trial_run(t, form, 1);
+    real kept = *entry, *y = fixture_run(t, form, 1);
     *entry += e;
-    real *after = trial_run(t, form, 1);
+    real *after = fixture_run(t, form, 1);
     *entry = kept;
     for (size_t at = 0; at < t->outputs; at++) after[at] -= y[at];
     return after;
@@ -352,26 +352,26 @@ static real *changed_by(struct trial *t, const char *form, real *entry, real e)
 
 /* A form is linear in each of these tensors. Where the tensor is zero but for one entry, and b is zero (or u5, if the
  * tensor is b), y is the derivative by that entry. */
-static void linear_in(struct trial *t, const char *form, const char *const *names, size_t count)
+static void linear_in(struct fixture *t, const char *form, const char *const *names, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         const char *other = strcmp(names[k], "b") ? "b" : "u5";
         bool moved = false;
-        size_t entries = trial_count(t, names[k]);
+        size_t entries = fixture_count(t, names[k]);
         ck_assert(entries > 0);
         for (size_t at = 0; at < entries; at++) {
-            real *p = trial_tensor(t, names[k]), *kept = copy(p, entries);
-            real *kept_other = copy(trial_tensor(t, other), trial_count(t, other));
+            real *p = fixture_tensor(t, names[k]), *kept = copy(p, entries);
+            real *kept_other = copy(fixture_tensor(t, other), fixture_count(t, other));
             real *change = changed_by(t, form, p + at, 3);
-            trial_fill(t, other, 0);
-            trial_fill(t, names[k], 0);
+            fixture_fill(t, other, 0);
+            fixture_fill(t, names[k], 0);
             p[at] = 1;
-            real *derivative = trial_run(t, form, 1);
+            real *derivative = fixture_run(t, form, 1);
             for (size_t o = 0; o < t->outputs; o++) derivative[o] *= 3;
             equal(change, derivative, t->outputs);
             moved = moved || largest(change, t->outputs) > 0.5;
-            trial_put(t, other, kept_other);
-            trial_put(t, names[k], kept);
+            fixture_put(t, other, kept_other);
+            fixture_put(t, names[k], kept);
         }
         ck_assert_msg(moved, "%s", names[k]);
     }
@@ -383,13 +383,13 @@ START_TEST(layers_are_linear_in_each_factor)
     static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};
     static const char *const layer_of[] = {"u4", "mix", "u5", "b"};
     const char *form = _i ? "fast" : "naive";
-    struct trial eq6_of = trial("--activation none", &dfc_cp, 2, 3, "M=4 N=3 D=2 R=3", "");
-    struct trial eq10_of = trial("--grid 3x4 --activation none", &chopd, 2, 3, "R=2 D=2 G=2 S=1", "");
+    struct fixture eq6_of = fixture("--activation none", &dfc_cp, 2, 3, "M=4 N=3 D=2 R=3", "");
+    struct fixture eq10_of = fixture("--grid 3x4 --activation none", &chopd, 2, 3, "R=2 D=2 G=2 S=1", "");
     static const real boxes[] = {-.5, -.5, .5, .5, -1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2};
     make_whole(&eq6_of);
     make_whole(&eq10_of);
     open_gate(&eq10_of);
-    trial_put(&eq10_of, "boxes", boxes);
+    fixture_put(&eq10_of, "boxes", boxes);
     linear_in(&eq6_of, form, former, COUNT(former));
     linear_in(&eq10_of, form, layer_of, COUNT(layer_of));
 }
@@ -399,17 +399,17 @@ END_TEST
 
 /* A chopd with the token itself as its only box and the channels as its components: y over x is the gate. The pooling
  * of halves, ones and twos is exact. */
-static struct trial gate_reader(const char *tokens)
+static struct fixture gate_reader(const char *tokens)
 {
     char options[64];
     snprintf(options, sizeof options, "--grid %s --gate-size 3 --activation none", tokens);
-    struct trial t = trial(options, &chopd, 2, 3, "R=3 D=3 G=1 S=5", "");
-    real *box = trial_tensor(&t, "boxes");
+    struct fixture t = fixture(options, &chopd, 2, 3, "R=3 D=3 G=1 S=5", "");
+    real *box = fixture_tensor(&t, "boxes");
     for (size_t e = 0; e < 12; e++) box[e] = (real)(e % 4 < 2 ? -0.5 : 0.5);
-    trial_fill(&t, "mix", 1);
-    trial_fill(&t, "b", 0);
-    trial_put_identity(&t, "u4", 3);
-    trial_put_identity(&t, "u5", 3);
+    fixture_fill(&t, "mix", 1);
+    fixture_fill(&t, "b", 0);
+    fixture_put_identity(&t, "u4", 3);
+    fixture_put_identity(&t, "u5", 3);
     t.x = integers(51, t.inputs, 1);
     for (size_t at = 0; at < t.inputs; at++) t.x[at] = (real)(t.x[at] < 0 ? 0.5 : t.x[at] > 0 ? 2 : 1);
     return t;
@@ -420,8 +420,8 @@ static struct trial gate_reader(const char *tokens)
 START_TEST(gate_is_dynamic_and_adaptive)
 {
     enum { NR = 56 * 3 };
-    struct trial t = gate_reader("8x7");
-    real *y = trial_run(&t, _i ? "fast" : "naive", 1), *other = copy(t.x, t.inputs), gate[2][NR];
+    struct fixture t = gate_reader("8x7");
+    real *y = fixture_run(&t, _i ? "fast" : "naive", 1), *other = copy(t.x, t.inputs), gate[2][NR];
     double images = 0, tokens = 0, touched = 0;
     for (size_t at = 0; at < 2 * NR; at++) {
         gate[at / NR][at % NR] = y[at] / t.x[at];
@@ -434,7 +434,7 @@ START_TEST(gate_is_dynamic_and_adaptive)
     beyond("between images", images, 0.001);
     beyond("between tokens", tokens, 0.001);
     for (size_t c = 0; c < 3; c++) other[c] += 20;
-    real *after = trial_run_on(&t, _i ? "fast" : "naive", 1, other);
+    real *after = fixture_run_on(&t, _i ? "fast" : "naive", 1, other);
     for (size_t at = 3; at < NR; at++) worse(&touched, fabs((double)(after[at] - y[at])));
     beyond("of other tokens, when one changes", touched, 0.001);
     equal(after + NR, y + NR, NR);
@@ -444,12 +444,12 @@ END_TEST
 /* ChoP'D, Eq. 9; phi is ours. Tolerance: 8 u, for the logistic and the interpolation. */
 START_TEST(gate_without_its_last_map_is_constant)
 {
-    struct trial t = gate_reader("8x7");
-    trial_fill(&t, "phi_w2", 0);
-    real *y = trial_run(&t, _i ? "fast" : "naive", 1);
+    struct fixture t = gate_reader("8x7");
+    fixture_fill(&t, "phi_w2", 0);
+    real *y = fixture_run(&t, _i ? "fast" : "naive", 1);
     double worst = 0;
     for (size_t at = 0; at < t.outputs; at++) {
-        wide_real gate = 1 / (1 + exp(-(wide_real)trial_tensor(&t, "phi_b2")[at % 3]));
+        wide_real gate = 1 / (1 + exp(-(wide_real)fixture_tensor(&t, "phi_b2")[at % 3]));
         worse(&worst, fabs((double)((wide_real)y[at] / (wide_real)t.x[at] - gate)));
     }
     within("gates", worst, 8 * UNIT_ROUNDOFF);
@@ -463,10 +463,10 @@ START_TEST(same_parameters_serve_any_size)
     static const char *const tokens[] = {"M=1 N=1 D=5 R=3", "M=35 N=35 D=5 R=3", "M=196 N=196 D=5 R=3"};
     size_t former = 0;
     for (size_t g = 0; g < COUNT(grids); g++) {
-        struct trial t = trial(grids[g], &chopd, 2, 4, "R=3 D=5 G=2 S=2", "");
+        struct fixture t = fixture(grids[g], &chopd, 2, 4, "R=3 D=5 G=2 S=2", "");
         struct problem absolute = shaped("", &dfc_cp, 2, 4, tokens[g], "");
         ck_assert_uint_eq(problem_parameters(&t.problem), 12 + 24 + 6 + 72 + 2 + 6 + 3 + 15 + 5);
-        within(grids[g], trial_difference(&t, "fast", 1), layer_tolerance(&t.problem));
+        within(grids[g], fixture_difference(&t, "fast", 1), layer_tolerance(&t.problem));
         ck_assert_uint_gt(problem_parameters(&absolute), former);
         former = problem_parameters(&absolute);
     }
@@ -479,27 +479,27 @@ START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
 {
     enum { H = 16, W = 17, N = H * W, C = 2, D = 3 };
     const char *form = _i ? "fast" : "naive";
-    struct trial t = trial("--grid 16x17 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=2", "");
+    struct fixture t = fixture("--grid 16x17 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=2", "");
     static const real box[] = {-1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2, -3.75, .25, .25, 1.25};
     real *x = zeros(N * C), *shifted = zeros(N * C), *patch = integers(61, N * C, 3);
-    real *w2 = copy(trial_tensor(&t, "phi_w2"), 4), *b2 = copy(trial_tensor(&t, "phi_b2"), 2);
+    real *w2 = copy(fixture_tensor(&t, "phi_w2"), 4), *b2 = copy(fixture_tensor(&t, "phi_b2"), 2);
     make_whole(&t);
-    trial_put(&t, "boxes", box);
+    fixture_put(&t, "boxes", box);
     open_gate(&t);
     for (size_t n = 0; n < N; n++)
         if (n / W >= 6 && n / W < 9 && n % W >= 7 && n % W < 11)
             for (size_t c = 0; c < C; c++) x[n * C + c] = shifted[(n + 2 * W - 3) * C + c] = patch[n * C + c];
 
     for (int gated = 0; gated < 2; gated++) {
-        real *y = trial_run_on(&t, form, 1, x), *z = trial_run_on(&t, form, 1, shifted);
+        real *y = fixture_run_on(&t, form, 1, x), *z = fixture_run_on(&t, form, 1, shifted);
         size_t differ = 0;
         ck_assert(largest(y, N * D) > 0.1);
         for (size_t n = 0; n < N; n++)
             for (size_t d = 0; d < D && n / W < H - 2 && n % W >= 3; d++)
                 differ += z[(n + 2 * W - 3) * D + d] != y[n * D + d];
         ck_assert((differ > 0) == (gated == 1));
-        trial_put(&t, "phi_w2", w2);
-        trial_put(&t, "phi_b2", b2);
+        fixture_put(&t, "phi_w2", w2);
+        fixture_put(&t, "phi_b2", b2);
     }
 }
 END_TEST

@@ -48,7 +48,7 @@ static const struct window three = {SIDE, SIDE, 3, 1, 1}, one = {SIDE, SIDE, 1, 
  * that nothing is rounded between them. */
 static real *of_dfc_cp(void)
 {
-    struct trial t = trial("", &dfc_cp, B, C, "M=16 N=16 D=2 R=3", "");
+    struct fixture t = fixture("", &dfc_cp, B, C, "M=16 N=16 D=2 R=3", "");
     const struct dfc_problem p = dfc_of(&t.problem);
     real *w = zeros(B * ENTRIES);
     dfc_naive_tensor(w, &p);
@@ -57,11 +57,11 @@ static real *of_dfc_cp(void)
 
 static real *of_chopd(bool gate)
 {
-    struct trial t = trial("--grid 4x4 --gate-size 4", &chopd, B, C, "R=3 D=2 G=1 S=2", "");
+    struct fixture t = fixture("--grid 4x4 --gate-size 4", &chopd, B, C, "R=3 D=2 G=1 S=2", "");
     const struct chopd_problem p = chopd_of(&t.problem);
     real *P = zeros(M * M * 3), *u2 = zeros(M * M * 3), *w = zeros(B * ENTRIES);
-    for (size_t e = 0; e < 4 * 3; e++) trial_tensor(&t, "boxes")[e] = e % 4 < 2 ? -4 : 4;
-    if (!gate) memset(trial_tensor(&t, "phi_w2"), 0, 3 * 2 * sizeof *w);
+    for (size_t e = 0; e < 4 * 3; e++) fixture_tensor(&t, "boxes")[e] = e % 4 < 2 ? -4 : 4;
+    if (!gate) memset(fixture_tensor(&t, "phi_w2"), 0, 3 * 2 * sizeof *w);
     real *u13 = gates(&p, t.x);
     chopd_naive_pooling(P, p.boxes, SIDE, SIDE, 3, 1);
     chopd_naive_mixing(u2, P, p.mix, M, 3, 1);
@@ -157,10 +157,10 @@ START_TEST(variants_of_table_1_are_cases_of_two_layers)
     real *expected[3];
     for (int variant = DEPTHWISE; variant <= LINEAR; variant++) {
         size_t boxes = variant == DEPTHWISE ? 9 : 1;
-        struct trial t = trial("--grid 5x6 --activation none", &chopd, 2, IN,
+        struct fixture t = fixture("--grid 5x6 --activation none", &chopd, 2, IN,
                                boxes == 9 ? "R=4 D=2 G=9 S=2" : "R=4 D=2 G=1 S=2", "");
         const struct chopd_problem p = chopd_of(&t.problem);
-        real *kernel = zeros(R * 9), *box = trial_tensor(&t, "boxes"), *mix = trial_tensor(&t, "mix");
+        real *kernel = zeros(R * 9), *box = fixture_tensor(&t, "boxes"), *mix = fixture_tensor(&t, "mix");
         make_whole(&t);
         open_gate(&t);
         for (size_t rg = 0; rg < R * boxes; rg++) {

@@ -37,8 +37,8 @@ void __libc_free(void *block);
 
 static atomic_bool armed;
 static char only[64];
-static atomic_long seen, refused;
-static long refuse = -1;
+static atomic_long seen, rejected;
+static long reject = -1;
 static int all, report = -1;
 static const char *program;
 
@@ -98,12 +98,12 @@ static void forget(void *block)
 
 /* ---- requests ------------------------------------------------------------------ */
 
-static bool refuses(const void *caller)
+static bool rejects(const void *caller)
 {
     if (!atomic_load(&armed) || (*only && strncmp(file_of(caller), only, strlen(only)) != 0)) return false;
     long number = atomic_fetch_add(&seen, 1);
-    if (refuse < 0 || number < refuse || (number > refuse && !all)) return false;
-    if (atomic_fetch_add(&refused, 1) < 8) tell(file_of(caller));
+    if (reject < 0 || number < reject || (number > reject && !all)) return false;
+    if (atomic_fetch_add(&rejected, 1) < 8) tell(file_of(caller));
     errno = ENOMEM;
     return true;
 }
@@ -114,7 +114,7 @@ long refuse_of(const char *file, long number);
 long refuse_of(const char *file, long number)
 {
     snprintf(only, sizeof only, "%s", file);
-    refuse = number;
+    reject = number;
     return atomic_exchange(&seen, 0);
 }
 
@@ -122,17 +122,17 @@ long refuse_of(const char *file, long number)
 
 void *malloc(size_t bytes)
 {
-    return refuses(CALLER) ? NULL : remember(__libc_malloc(bytes), CALLER);
+    return rejects(CALLER) ? NULL : remember(__libc_malloc(bytes), CALLER);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return refuses(CALLER) ? NULL : remember(__libc_calloc(count, size), CALLER);
+    return rejects(CALLER) ? NULL : remember(__libc_calloc(count, size), CALLER);
 }
 
 void *realloc(void *block, size_t bytes)
 {
-    if (refuses(CALLER)) return NULL;
+    if (rejects(CALLER)) return NULL;
     void *moved = __libc_realloc(block, bytes);
     if (moved || !bytes) forget(block);
     return remember(moved, CALLER);
@@ -140,17 +140,17 @@ void *realloc(void *block, size_t bytes)
 
 void *memalign(size_t alignment, size_t bytes)
 {
-    return refuses(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    return rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return refuses(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    return rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-    void *got = refuses(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    void *got = rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
     if (!got) return ENOMEM;
     *block = got;
     return 0;
@@ -181,7 +181,7 @@ static int watched_main(int count, char **words, char **environment)
     const char *number = getenv("REFUSE"), *path = getenv("REFUSE_REPORT"), *slash = strrchr(words[0], '/');
     char text[80];
     program = slash ? slash + 1 : words[0];
-    refuse = number ? strtol(number, NULL, 10) : -1;
+    reject = number ? strtol(number, NULL, 10) : -1;
     all = getenv("REFUSE_ALL") != NULL;
     report = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     atomic_store(&armed, true);

@@ -104,14 +104,14 @@ START_TEST(bad_sizes_and_no_memory)
     };
     real *y = normal(3, 12), *out = zeros(12);
     for (size_t n = 0; n < COUNT(wrong); n++)
-        refused(spectrum(out, y, wrong[n].B, wrong[n].H, wrong[n].W, wrong[n].C), STATUS_BAD_INPUT, wrong[n].text);
+        rejected(spectrum(out, y, wrong[n].B, wrong[n].H, wrong[n].W, wrong[n].C), STATUS_BAD_INPUT, wrong[n].text);
 
     size_t before = memory_in_use();
     for (long requests = 0; requests < 2; requests++) {
         memory_fail_after(requests);
         status s = spectrum(out, y, 1, 3, 4, 1);
         memory_fail_after(-1);
-        refused(s, STATUS_FAILURE, "not enough memory for a spectrum");
+        rejected(s, STATUS_FAILURE, "not enough memory for a spectrum");
         ck_assert_uint_eq(memory_in_use(), before);
     }
 }

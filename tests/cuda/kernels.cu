@@ -506,12 +506,12 @@ LIST(correct, correct_count, shapes,
 status placed_array(real *y, const real *)
 {
     std::vector<emulator::trace> traces((size_t)(B * W));
-    std::vector<real> room(B, 1);
-    array<real> a = {room.data(), traces.data(), B, 0};
+    std::vector<real> arena(B, 1);
+    array<real> a = {arena.data(), traces.data(), B, 0};
     struct device d = {};
     d.held[d.arrays++] = {&a, B * sizeof(real), "a", nullptr};
     device_place(&d);
-    memcpy(y, room.data(), B * sizeof(real));
+    memcpy(y, arena.data(), B * sizeof(real));
     return status_ok();
 }
 LIST(correct, correct_count, placed, {"an array of the device that nobody wrote", placed_array, EXPECT(NAN), B})

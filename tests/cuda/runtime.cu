@@ -196,7 +196,7 @@ status prepare(struct plan *plan)
     device_reals(on, &on->other, "the branch's y", 2, 3);
     device_reals(on, &on->points, "points", 3, 4, 2);
     device_fourier_reals(on, 0, 1, size, 4);
-    return room_status(&plan->room);
+    return arena_status(&plan->arena);
 }
 
 void load_points(struct copying *on, const void *) { device_fourier_load(on, 0, on->points, 1, size, 4); }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../chopd/chopd_case.h"
 #include "../support/properties.h"
 #include "../support/roundoff.h"
@@ -136,15 +136,15 @@ static const struct {
 };
 
 /* Each version within the tolerance of all forms of the naive form, for three seeds of the order of threads. */
-START_TEST(every_rung_is_its_operator)
+START_TEST(every_version_is_its_operator)
 {
     const char *asked = getenv("OPERATOR");     /* this operator alone, as in cases.c */
     if (asked && strcmp(asked, size[_i].operator->name)) return;
-    struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
+    struct fixture t = fixture(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
     const struct form *version;
     char line[160];
-    t.y = trial_run(&t, "naive", 1);
+    t.y = fixture_run(&t, "naive", 1);
     for (int r = 0; (version = operator_version_at(size[_i].operator, r)); r++)
         for (unsigned seed = 1; seed <= 3; seed++) {
             snprintf(line, sizeof line, "%s %s, %s, seed %u", size[_i].operator->name, size[_i].options, version->name,
@@ -171,10 +171,10 @@ large[] = {
 
 START_TEST(cuda_equals_fast_on_every_device)
 {
-    struct trial t = trial(large[_i].options, large[_i].operator, 1, large[_i].channels, large[_i].sizes, "");
+    struct fixture t = fixture(large[_i].options, large[_i].operator, 1, large[_i].channels, large[_i].sizes, "");
     const struct form *version = operator_version(large[_i].operator, "cuda");
     const char *device;
-    t.y = trial_run(&t, "fast", 1);
+    t.y = fixture_run(&t, "fast", 1);
     for (int at = 0; (device = emulator_device_name(at)); at++) {
         ck_assert(emulator_device(device));
         within(device, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
@@ -196,9 +196,9 @@ static const struct { const char *options; const struct declaration *operator; c
     {"--grid 3x5 --heads 4 --reduction 1", &sra, "", "b_q b_kv"},
 };
 
-static void fill(struct trial *t, const char *name, size_t first, size_t count, real value)
+static void fill(struct fixture *t, const char *name, size_t first, size_t count, real value)
 {
-    real *w = trial_tensor(t, name);
+    real *w = fixture_tensor(t, name);
     for (size_t n = first; n < first + count; n++) w[n] = value;
 }
 
@@ -207,7 +207,7 @@ START_TEST(scores_far_below_every_number_keep_their_order)
     const size_t C = 16, half = C / 2;
     const real far = (real)0x1p53;
     const struct declaration *operator = deep[_i].operator;
-    struct trial t = trial(deep[_i].options, operator, 2, C, deep[_i].sizes, deep[_i].without);
+    struct fixture t = fixture(deep[_i].options, operator, 2, C, deep[_i].sizes, deep[_i].without);
     const struct form *version;
     for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)(1 + n * n % 7);
     if (operator == &msa || operator == &structsa) {
@@ -223,11 +223,11 @@ START_TEST(scores_far_below_every_number_keep_their_order)
         fill(&t, "l_q", 0, half * C, far);
         fill(&t, "l_kv", 0, half * C, -far);
     }
-    t.y = trial_run(&t, "naive", 1);
+    t.y = fixture_run(&t, "naive", 1);
     for (int r = 0; (version = operator_version_at(operator, r)); r++)
         within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
                version_tolerance(&t.problem, version));
-    within("fast", relative_difference(trial_run(&t, "fast", 1), t.y, t.outputs), promise_tolerance(&t.problem));
+    within("fast", relative_difference(fixture_run(&t, "fast", 1), t.y, t.outputs), property_tolerance(&t.problem));
 }
 END_TEST
 
@@ -241,9 +241,9 @@ many[] = {
 
 START_TEST(a_batch_may_be_longer_than_a_third_axis)
 {
-    struct trial t = trial(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
+    struct fixture t = fixture(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
     const struct form *version = operator_version_at(many[_i].operator, 2);
-    t.y = trial_run(&t, "fast", 2);
+    t.y = fixture_run(&t, "fast", 2);
     within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
            version_tolerance(&t.problem, version));
 }
@@ -251,7 +251,7 @@ END_TEST
 
 /* A norm takes equal entries for their own mean, to the last bit: ELSA's filter norm (Eq. 4) makes zeros of them, and
  * SRA's layer norm what it makes of zeros.  A norm multiplies the rounding error of a mean by up to 10^5. */
-static void norms_have_no_deviation(const struct trial *t, const struct form *form, real *entry, size_t entries)
+static void norms_have_no_deviation(const struct fixture *t, const struct form *form, real *entry, size_t entries)
 {
     real *expected = zeros(t->outputs);
     for (size_t n = 0; n < entries; n++) entry[n] = 0;
@@ -266,14 +266,14 @@ static void norms_have_no_deviation(const struct trial *t, const struct form *fo
 START_TEST(equal_entries_are_their_own_mean)
 {
     const size_t C = 37, K = 7, s = 2;
-    struct trial t = _i ? trial("--grid 8x6 --reduction 2", &sra, 2, C, "", "")
-                        : trial("--grid 6x5 --kernel 7 --equation 4 --terms b --norm filter", &elsa, 1, C, "",
+    struct fixture t = _i ? fixture("--grid 8x6 --reduction 2", &sra, 2, C, "", "")
+                        : fixture("--grid 6x5 --kernel 7 --equation 4 --terms b --norm filter", &elsa, 1, C, "",
                                 "b_qkv w_o b_o");
     const struct declaration *operator = t.problem.declaration;
     const struct form *form;
-    real *entry = trial_tensor(&t, _i ? "sr_b" : "rb");
+    real *entry = fixture_tensor(&t, _i ? "sr_b" : "rb");
     size_t entries = _i ? C : K * K;
-    for (size_t n = 0; _i && n < C * C * s * s; n++) trial_tensor(&t, "sr_w")[n] = 0;
+    for (size_t n = 0; _i && n < C * C * s * s; n++) fixture_tensor(&t, "sr_w")[n] = 0;
     for (int f = 0; (form = operator_form_at(operator, f)); f++) norms_have_no_deviation(&t, form, entry, entries);
     for (int r = 0; (form = operator_version_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
@@ -294,7 +294,7 @@ START_TEST(small_boxes_keep_their_digits_on_the_device)
     const struct form *version;
     char line[80];
     real *plane = uniform(46, SIDE * SIDE, 0, 1);
-    struct trial t = pooling(SIDE, SIDE, box, COUNT(box));
+    struct fixture t = pooling(SIDE, SIDE, box, COUNT(box));
     for (int f = 0; (version = operator_version_at(&chopd, f)); f++) {
         real *y = run_form(&t.problem, version, 1, plane);
         for (size_t r = 0; r < COUNT(box); r++) {
@@ -318,10 +318,10 @@ START_TEST(boxes_at_the_limits_are_boxes)
         {-2, far, 3, 2 * far}, {-2 * far, -1, -far, 1}, {far, -far, 2 * far, far},
     };
     const struct form *version;
-    struct trial t = pooling(5, 6, box, COUNT(box));
-    real *y = trial_run(&t, "naive", 1);
-    double tolerance = promise_tolerance(&t.problem) * largest(t.x, t.inputs);
-    within("fast", largest_difference(trial_run(&t, "fast", 1), y, t.outputs), tolerance);
+    struct fixture t = pooling(5, 6, box, COUNT(box));
+    real *y = fixture_run(&t, "naive", 1);
+    double tolerance = property_tolerance(&t.problem) * largest(t.x, t.inputs);
+    within("fast", largest_difference(fixture_run(&t, "fast", 1), y, t.outputs), tolerance);
     for (int f = 0; (version = operator_version_at(&chopd, f)); f++)
         within(version->name, largest_difference(run_form(&t.problem, version, 1, t.x), y, t.outputs), tolerance);
     ck_assert(largest(y, t.outputs) > 0.5);
@@ -330,10 +330,10 @@ END_TEST
 
 /* A version states the multiply-adds of the order of its sums: cuda1 the naive form's, cuda2 the fast form's (both are
  * counted in test_chopd_counts.c), cuda3 those with the image's factor on u5's D rows, not on N tokens (Eq. 6). */
-START_TEST(rungs_of_dfc_cp_cost_what_their_order_does)
+START_TEST(versions_of_dfc_cp_cost_what_their_order_does)
 {
     enum { B = 2, N = 4, D = 3, R = 7 };
-    struct trial t = trial("", &dfc_cp, B, 2, "M=5 N=4 D=3 R=7", "");
+    struct fixture t = fixture("", &dfc_cp, B, 2, "M=5 N=4 D=3 R=7", "");
     static const char *const version[] = {"cuda1", "cuda2", "cuda3"}, *const form[] = {"naive", "fast", "fast"};
     for (int n = 0; n < 3; n++) {
         double of_form = form_multiply_adds(operator_form(&dfc_cp, form[n]), &t.problem);
@@ -358,7 +358,7 @@ static double rounding_bound(const struct problem *p, double kappa, const struct
 START_TEST(tensor_cores_err_as_they_round)
 {
     if (size[_i].operator != &msa && size[_i].operator != &structsa) return;
-    struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
+    struct fixture t = fixture(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
     const struct form *plain = operator_version(size[_i].operator, "cuda"), *version;
     double *exact = reference(&t.problem, t.x), kappa = sensitivity(&t.problem, t.x, exact);
@@ -397,7 +397,7 @@ START_TEST(equal_values_come_back)
 {
     enum { C = 32 };
     static const char *const versions[] = {"cuda-tf32", "cuda-bf16"};
-    struct trial t = trial("--grid 7x7 --heads 2", &msa, 1, C, "", "w_o b_o");
+    struct fixture t = fixture("--grid 7x7 --heads 2", &msa, 1, C, "", "w_o b_o");
     real *all = zeros(t.outputs);
     fill(&t, "w_qkv", 2 * C * C, C * C, 0);
     fill(&t, "b_qkv", 2 * C, C, (real)1.5);
@@ -422,7 +422,7 @@ static bool no_device(const struct cuda_plugin **plugin)
 
 /* y of a plan on the device.  It is the same again after other tokens, which give `expected`.  A run that copies
  * nothing leaves y alone. */
-static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, const struct form *version,
+static real *run_there(const struct cuda_plugin *plugin, const struct fixture *t, const struct form *version,
                        const real *other, const real *expected)
 {
     struct plan plan;
@@ -445,19 +445,19 @@ static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, 
 }
 
 /* In the order of a device's threads, with its own exp and its library's linear maps. */
-START_TEST(every_rung_is_its_operator_on_the_device)
+START_TEST(every_version_is_its_operator_on_the_device)
 {
     const struct cuda_plugin *plugin;
     const struct form *version;
     char line[160];
     if (no_device(&plugin)) return;
     for (size_t n = 0; n < COUNT(size); n++) {
-        struct trial t = trial(size[n].options, size[n].operator, size[n].batch, size[n].channels, size[n].sizes,
+        struct fixture t = fixture(size[n].options, size[n].operator, size[n].batch, size[n].channels, size[n].sizes,
                                size[n].without);
         const real *other = normal(3, t.inputs);
         real *expected = run_form(&t.problem, operator_form(size[n].operator, "naive"), 1, other);
-        t.y = trial_run(&t, "naive", 1);
-        for (int r = 0; (version = device_rung_at(plugin, size[n].operator, r)); r++) {
+        t.y = fixture_run(&t, "naive", 1);
+        for (int r = 0; (version = device_version_at(plugin, size[n].operator, r)); r++) {
             snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, version->name);
             real *y = run_there(plugin, &t, version, other, expected);
             within(line, relative_difference(y, t.y, t.outputs), version_tolerance(&t.problem, version));
@@ -487,7 +487,7 @@ int main(void)
     name_plugin();
     Suite *suite = suite_create("cuda");
     TCase *versions = add_case(suite, "every rung, emulated");
-    tcase_add_loop_test(versions, every_rung_is_its_operator, 0, (int)COUNT(size));
+    tcase_add_loop_test(versions, every_version_is_its_operator, 0, (int)COUNT(size));
     TCase *devices = add_case(suite, "every device, emulated");
     tcase_add_loop_test(devices, cuda_equals_fast_on_every_device, 0, (int)COUNT(large));
     tcase_add_loop_test(versions, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
@@ -496,13 +496,13 @@ int main(void)
     tcase_add_loop_test(versions, equal_entries_are_their_own_mean, 0, 2);
     tcase_add_test(versions, small_boxes_keep_their_digits_on_the_device);
     tcase_add_test(versions, boxes_at_the_limits_are_boxes);
-    tcase_add_test(versions, rungs_of_dfc_cp_cost_what_their_order_does);
+    tcase_add_test(versions, versions_of_dfc_cp_cost_what_their_order_does);
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(versions, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
     tcase_add_loop_test(versions, equal_values_come_back, 0, 2);
 #endif
     TCase *device = add_case(suite, "every rung, on the device");
     tcase_set_timeout(device, 300);
-    tcase_add_test(device, every_rung_is_its_operator_on_the_device);
+    tcase_add_test(device, every_version_is_its_operator_on_the_device);
     return run_suite(suite);
 }

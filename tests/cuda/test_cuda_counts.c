@@ -9,7 +9,7 @@
 #include <string.h>
 #include "../support/properties.h"
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/sizes.h"
 #include "../../fast/cuda/versions.h"
@@ -22,7 +22,7 @@ enum { LINE = 512, ROWS = 32 * LINE };
 /* ---- problems in words ------------------------------------------------------------------ */
 
 /* Every box of a chopd: `height` x `width` around (y, x) from its token; x grows by `step` with each component. */
-static void set_boxes(struct trial *t, const char *numbers)
+static void set_boxes(struct fixture *t, const char *numbers)
 {
     double y, x, height, width, step;
     size_t R = problem_size(&t->problem, "R"), G = problem_size(&t->problem, "G");
@@ -30,18 +30,18 @@ static void set_boxes(struct trial *t, const char *numbers)
     for (size_t box = 0; box < R * G; box++) {
         double middle = x + step * (double)(box / G);
         const double edge[4] = {y - height / 2, middle - width / 2, y + height / 2, middle + width / 2};
-        for (size_t e = 0; e < 4; e++) trial_tensor(t, "boxes")[4 * box + e] = (real)edge[e];
+        for (size_t e = 0; e < 4; e++) fixture_tensor(t, "boxes")[4 * box + e] = (real)edge[e];
     }
 }
 
 /* A problem as build/figures/cuda takes it, "lisa --grid 7x8 --channels 16 --sizes D=2"; for a chopd also
  * --boxes y,x,height,width,step. */
-static struct trial problem_of(const char *words)
+static struct fixture problem_of(const char *words)
 {
     const char *word[32] = {""}, *batch = "1", *channels = "0", *boxes = NULL;
     const struct declaration *d;
     struct problem p;
-    struct outline o = {.word = word + 1};
+    struct problem_sizes o = {.word = word + 1};
     const struct { const char *option, **value; } own[] = {
         {"--batch", &batch}, {"--channels", &channels}, {"--sizes", &o.sizes}, {"--without", &o.without},
         {"--boxes", &boxes},
@@ -59,8 +59,8 @@ static struct trial problem_of(const char *words)
     o.batch = strtoul(batch, NULL, 10);
     o.channels = strtoul(channels, NULL, 10);
     succeeds(operator_named(&d, word[0]));
-    succeeds(outline_problem(&p, d, &o));
-    struct trial t = trial_of(p);
+    succeeds(problem_from_sizes(&p, d, &o));
+    struct fixture t = fixture_of(p);
     if (boxes) set_boxes(&t, boxes);
     return t;
 }
@@ -114,7 +114,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 {
     char words[256], version[16], kernel[64];
     sscanf(run->rows, "%255[^\t]\t%15[^\t]", words, version);
-    struct trial t = problem_of(words);
+    struct fixture t = problem_of(words);
     const struct form *form = operator_version(t.problem.declaration, version);
     ck_assert_msg(form != NULL, "%s has no version %s", words, version);
     emulator_watch(true, seed);
@@ -193,7 +193,7 @@ END_TEST
 #define FLOAT_OR_DOUBLE(in_float, in_double) (sizeof(real) == 4 ? (in_float) : (in_double))
 
 /* The last plain version then launches the kernel of an earlier one. */
-static const struct { const char *problem, *kernel; } fallback[] = {
+static const struct { const char *problem, *kernel; } default_value[] = {
     {"msa --grid 3x3 --channels 28", "blocked"},
     {"msa --grid 4x4 --channels 28 --window 2 --shift 1", "blocked"},
     {"msa --grid 3x3 --channels 64", FLOAT_OR_DOUBLE("blocked", "tiled")},
@@ -214,13 +214,13 @@ static const struct { const char *problem, *kernel; } fallback[] = {
 
 START_TEST(a_version_falls_back_to_an_earlier_one)
 {
-    struct trial t = problem_of(fallback[_i].problem);
+    struct fixture t = problem_of(default_value[_i].problem);
     size_t found = 0;
     emulator_watch(true, 1);
     run_form(&t.problem, operator_version(t.problem.declaration, "cuda"), 1, t.x);
     for (size_t l = 0; l < emulator_launches(); l++)
-        found += strstr(emulator_launch(l)->kernel, fallback[_i].kernel) != NULL;
-    ck_assert_msg(found == 1, "%s: %zu launches of %s", fallback[_i].problem, found, fallback[_i].kernel);
+        found += strstr(emulator_launch(l)->kernel, default_value[_i].kernel) != NULL;
+    ck_assert_msg(found == 1, "%s: %zu launches of %s", default_value[_i].problem, found, default_value[_i].kernel);
     emulator_watch(false, 0);
 }
 END_TEST
@@ -246,7 +246,7 @@ static const struct { const char *problem, *device; size_t tokens, points, turns
 
 START_TEST(blocks_take_as_many_channels_as_fit)
 {
-    struct trial t = problem_of(block[_i].problem);
+    struct fixture t = problem_of(block[_i].problem);
     const struct form *form = operator_version(t.problem.declaration, "cuda3");
     const size_t point = 2 * sizeof(real);
     size_t fused = 0, library = 0, bytes = 0;
@@ -262,8 +262,8 @@ START_TEST(blocks_take_as_many_channels_as_fit)
     }
     emulator_watch(false, 0);
     emulator_device(NULL);
-    within(block[_i].problem, relative_difference(y, trial_run(&t, "fast", 1), t.outputs),
-           promise_tolerance(&t.problem));
+    within(block[_i].problem, relative_difference(y, fixture_run(&t, "fast", 1), t.outputs),
+           property_tolerance(&t.problem));
     ck_assert_uint_eq(fused, block[_i].channels > 0);
     ck_assert_uint_eq(library > 0, block[_i].channels == 0);
     if (fused)
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(counts, kernel_counts_equal_the_table, 0, run_count);
     tcase_add_test(counts, every_version_is_in_the_table);
     TCase *kernels = add_case(suite, "which kernels run");
-    tcase_add_loop_test(kernels, a_version_falls_back_to_an_earlier_one, 0, (int)COUNT(fallback));
+    tcase_add_loop_test(kernels, a_version_falls_back_to_an_earlier_one, 0, (int)COUNT(default_value));
     tcase_add_loop_test(kernels, blocks_take_as_many_channels_as_fit, 0, (int)COUNT(block));
     return run_suite(suite);
 }

@@ -12,11 +12,11 @@
 
 /* A version is within the tolerance of the naive form, shows NaN and keeps images separate.  It gives the same bits in
  * any order of its threads, and with other parameters what a new plan gives. */
-static void check_version(const struct trial *t, const struct form *version, double tolerance)
+static void check_version(const struct fixture *t, const struct form *version, double tolerance)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
     size_t entry = (size_t)(random_bits(3, 0, 0) % in);
-    real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
+    real *naive = fixture_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
     real *y = run_form(&t->problem, version, 1, t->x), *again = zeros(t->outputs);
     struct plan plan;
 
@@ -26,7 +26,7 @@ static void check_version(const struct trial *t, const struct form *version, dou
     /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
     moved[entry] += 1;
     touched[entry] = (real)NAN;
-    real *naive_moved = trial_run_on(t, "naive", 1, moved);
+    real *naive_moved = fixture_run_on(t, "naive", 1, moved);
     succeeds(plan_create(&plan, &t->problem, version, 1));
     succeeds(plan_run(&plan, again, touched));
     for (size_t i = 0; i < t->outputs; i++) {
@@ -69,8 +69,8 @@ START_TEST(kernel_versions_have_the_properties_of_forms)
 {
     struct one_case one = smaller(cases[_i]);
     const struct form *version;
-    struct trial t;
-    if (!operator_version_at(one.of, 0) || !case_trial(&t, &one)) return;
+    struct fixture t;
+    if (!operator_version_at(one.of, 0) || !case_fixture(&t, &one)) return;
     bool first = _i == 0 || cases[_i - 1].of != one.of;
     for (int at = 0; (version = operator_version_at(one.of, at)); at++) {
         check_version(&t, version, version_tolerance(&t.problem, version));

@@ -13,7 +13,7 @@
 static status prepared(struct plan *plan, int device, size_t allowed)
 {
     *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
-    plan->room = room_open(1);
+    plan->arena = arena_open(1);
     plan->state = keep(1, on_the_runtime.state);
     status s = runtime_plugin()->choose(device, allowed);
     return s.code ? s : on_the_runtime.prepare(plan);
@@ -109,7 +109,7 @@ START_TEST(work_areas_are_counted)
     on_the_runtime.release(&plan);
     succeeds(prepared(&plan, 0, bytes));
     on_the_runtime.release(&plan);
-    refused(prepared(&plan, 0, bytes - 1), STATUS_BAD_INPUT, "--max-memory");
+    rejected(prepared(&plan, 0, bytes - 1), STATUS_BAD_INPUT, "--max-memory");
     on_the_runtime.release(&plan);
     nothing_is_left();
 }
@@ -135,7 +135,7 @@ START_TEST(tensor_cores_need_capability_8)
     runtime_open(80);
     succeeds(runtime_tensor_cores(&plan));
     runtime_open(75);
-    refused(runtime_tensor_cores(&plan), STATUS_BAD_INPUT,
+    rejected(runtime_tensor_cores(&plan), STATUS_BAD_INPUT,
             "form cuda-tf32: found a device of compute capability 7.5, expected at least 8.0");
 }
 END_TEST

@@ -125,7 +125,7 @@ START_TEST(launches_that_no_device_takes_are_rejected)
         {1, 1, 1, 32, 1, 1, (227 << 10) + 1, "asks for 232449 bytes of shared memory"},
     };
     for (size_t n = 0; n < COUNT(bad); n++)
-        refused(launch_nothing(bad[n].x, bad[n].y, bad[n].z, bad[n].across, bad[n].down, bad[n].deep, bad[n].bytes),
+        rejected(launch_nothing(bad[n].x, bad[n].y, bad[n].z, bad[n].across, bad[n].down, bad[n].deep, bad[n].bytes),
                 STATUS_FAILURE, bad[n].complaint);
     succeeds(launch_nothing(3, 2, 2, 16, 8, 8, 227 << 10));
 }
@@ -149,10 +149,10 @@ START_TEST(devices_have_their_limits)
         size_t most = device[n].kibibytes << 10;
         snprintf(complaint, sizeof complaint, "of shared memory, of which there are %zu", most);
         succeeds(launch_nothing(1, 1, 1, 32, 1, 1, most));
-        refused(launch_nothing(1, 1, 1, 32, 1, 1, most + 1), STATUS_FAILURE, complaint);
+        rejected(launch_nothing(1, 1, 1, 32, 1, 1, most + 1), STATUS_FAILURE, complaint);
         status s = tensor_product(y, x);
         if (device[n].products) succeeds(s);
-        else refused(s, STATUS_FAILURE, "found compute capability 7.5, expected at least 8.0");
+        else rejected(s, STATUS_FAILURE, "found compute capability 7.5, expected at least 8.0");
     }
 }
 END_TEST
@@ -263,7 +263,7 @@ START_TEST(a_launch_reports_memory_that_fails)
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, launch_without_memory, s), 0);
     pthread_join(thread, NULL);
-    refused(s[0], STATUS_FAILURE, "memory");
+    rejected(s[0], STATUS_FAILURE, "memory");
     succeeds(s[1]);
 }
 END_TEST

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/elsa.h"
 
 /* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
@@ -28,7 +28,7 @@ static inline struct scene empty_scene(const struct subject *s)
     struct scene m = {.of = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
                              .dilation = s->dilation, .equation = s->equation, .scale = 1,
                              .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
-    struct room sizes = room_open(1);
+    struct arena sizes = arena_open(1);
     grid window;
 
     succeeds(grid_parse(&m.of.grid, s->grid));
@@ -89,7 +89,7 @@ static inline void apply_filters(struct scene *m)
     elsa_naive_apply(m->f, m->filters, m->contexts, &m->of);
 }
 
-static inline const real *run_hearts(struct scene *m)
+static inline const real *run_cores(struct scene *m)
 {
     make_logits(m);
     elsa_naive_softmax(m->h, m->row, &m->of);
@@ -125,15 +125,15 @@ static inline double scene_tolerance(const struct scene *m)
 /* ---- whole problems --------------------------------------------------- */
 
 /* Query and value, or the value alone, are x itself. */
-static inline void pass_x(struct trial *t, bool query)
+static inline void pass_x(struct fixture *t, bool query)
 {
     size_t C = problem_size(&t->problem, "C");
-    memcpy(trial_tensor(t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof(real));
-    if (query) memcpy(trial_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
+    memcpy(fixture_tensor(t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof(real));
+    if (query) memcpy(fixture_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
 }
 
 /* Small whole numbers in every parameter; with `values` the value is x itself. */
-static inline void make_whole(struct trial *t, bool values)
+static inline void make_whole(struct fixture *t, bool values)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
         size_t count = t->problem.tensor[r].data ? t->problem.tensor[r].count : 0;
@@ -144,7 +144,7 @@ static inline void make_whole(struct trial *t, bool values)
 }
 
 /* All forms give exactly y. */
-static inline void both_equal(const struct trial *t, const real *y)
+static inline void both_equal(const struct fixture *t, const real *y)
 {
     ck_assert(largest(y, t->outputs) > 4);
     forms_equal(t, y);

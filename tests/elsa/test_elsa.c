@@ -132,7 +132,7 @@ START_TEST(neighbours_off_the_grid_take_part)
     real q[] = {2, 3}, k[] = {1, 1}, v[] = {10, 20}, rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
     rk[4] = rk[5] = rq[5] = 1;
     m.q = q, m.k = k, m.v = v, m.of.rk = rk, m.of.rq = rq, m.of.rb = rb;
-    const real *f = run_hearts(&m);
+    const real *f = run_cores(&m);
     double first = (exp(2.0) * 10 + exp(5.0) * 20) / (exp(2.0) + exp(5.0) + 7), second = exp(3.0) * 20 + 10;
     second /= 2 * exp(3.0) + 7;
     within("token 0", fabs((double)f[0] - first) / first, 10 * UNIT_ROUNDOFF);
@@ -148,22 +148,22 @@ START_TEST(narrow_groups_are_wide_ones_with_zeros)
     size_t g = width[_i];
     char options[100];
     snprintf(options, sizeof options, "--grid 5x7 --kernel 3 --heads 2 --variant final --group-width %zu", g);
-    struct trial narrow = trial(options, &elsa, 1, 6, "Q=16", "");
-    struct trial wide = trial("--grid 5x7 --kernel 3 --heads 2 --variant final --group-width 16", &elsa, 1, 6,
+    struct fixture narrow = fixture(options, &elsa, 1, 6, "Q=16", "");
+    struct fixture wide = fixture("--grid 5x7 --kernel 3 --heads 2 --variant final --group-width 16", &elsa, 1, 6,
                               "Q=16", "");
-    trial_take(&wide, &narrow, "w_qkv b_qkv conv_b mix_w mix_b ghost_mul ghost_add w_o b_o");
-    real *kernels = trial_tensor(&wide, "conv_w"), *own = trial_tensor(&narrow, "conv_w");
+    fixture_take(&wide, &narrow, "w_qkv b_qkv conv_b mix_w mix_b ghost_mul ghost_add w_o b_o");
+    real *kernels = fixture_tensor(&wide, "conv_w"), *own = fixture_tensor(&narrow, "conv_w");
     memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
     for (size_t o = 0; o < 16; o++) memcpy(kernels + (o * 16 + o / g * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
     double allowed = 2 * elsa_tolerance(&wide.problem);
-    real *y = trial_run(&wide, "naive", 1);
-    equal(trial_run(&narrow, "naive", 1), y, wide.outputs);
-    within("fast, narrow", relative_difference(trial_run(&narrow, "fast", 1), y, wide.outputs), allowed);
-    within("fast, wide", relative_difference(trial_run(&wide, "fast", 1), y, wide.outputs), allowed);
+    real *y = fixture_run(&wide, "naive", 1);
+    equal(fixture_run(&narrow, "naive", 1), y, wide.outputs);
+    within("fast, narrow", relative_difference(fixture_run(&narrow, "fast", 1), y, wide.outputs), allowed);
+    within("fast, wide", relative_difference(fixture_run(&wide, "fast", 1), y, wide.outputs), allowed);
     memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
     for (size_t o = 0; o < 16; o++)
         memcpy(kernels + (o * 16 + (o / g + 1) % (16 / g) * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
-    beyond("    the next group's", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
+    beyond("    the next group's", relative_difference(fixture_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }
 END_TEST
 
@@ -175,15 +175,15 @@ START_TEST(ghost_sums_alone_are_powers_of_zero)
     char options[120], none[120];
     snprintf(options, sizeof options, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 1.5 %s", kind_of);
     snprintf(none, sizeof none, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 0 %s", kind_of);
-    struct trial both = trial(options, &elsa, 1, 6, Q, ""), alone = trial(options, &elsa, 1, 6, Q, "ghost_mul");
-    struct trial zero = trial(none, &elsa, 1, 6, Q, "ghost_mul");
-    struct trial without = trial(none, &elsa, 1, 6, Q, "ghost_mul ghost_add");
+    struct fixture both = fixture(options, &elsa, 1, 6, Q, ""), alone = fixture(options, &elsa, 1, 6, Q, "ghost_mul");
+    struct fixture zero = fixture(none, &elsa, 1, 6, Q, "ghost_mul");
+    struct fixture without = fixture(none, &elsa, 1, 6, Q, "ghost_mul ghost_add");
     for (int f = 0; f < 2; f++) {
         const char *form = f ? "fast" : "naive";
-        real *y = trial_run(&both, form, 1);
-        equal(trial_run(&alone, form, 1), y, both.outputs);
-        equal(trial_run(&zero, form, 1), trial_run(&without, form, 1), both.outputs);
-        unequal(trial_run(&zero, form, 1), y, both.outputs);
+        real *y = fixture_run(&both, form, 1);
+        equal(fixture_run(&alone, form, 1), y, both.outputs);
+        equal(fixture_run(&zero, form, 1), fixture_run(&without, form, 1), both.outputs);
+        unequal(fixture_run(&zero, form, 1), y, both.outputs);
     }
 }
 END_TEST
@@ -196,7 +196,7 @@ static const struct { const char *lambda; double base; const char *text; } power
     {"-1", 0, "tensor ghost_mul: found 0 to the power -1, expected other bases"},
     {"2", -1, NULL}, {"-2", -1, NULL}, {"0", 0, NULL}, {"0.5", 0, NULL},
 };
-START_TEST(powers_without_a_value_are_refused)
+START_TEST(powers_without_a_value_are_rejected)
 {
     struct tensors file = file_of(FITTING, "");
     struct problem p;
@@ -205,7 +205,7 @@ START_TEST(powers_without_a_value_are_refused)
     *last = (real)power[_i].base;
     snprintf(options, sizeof options, PLANE "%s", power[_i].lambda);
     status s = bound_to(&p, options, &elsa, &file);
-    if (power[_i].text) refused(s, STATUS_BAD_INPUT, power[_i].text);
+    if (power[_i].text) rejected(s, STATUS_BAD_INPUT, power[_i].text);
     else succeeds(s);
     if (!strcmp(power[_i].lambda, "0")) {
         const struct form *fast = operator_form(&elsa, "fast");
@@ -226,10 +226,10 @@ START_TEST(nan_reaches_its_neighbours)
     char options[96];
     const struct form *form;
     snprintf(options, sizeof options, "--grid 6x5 --kernel 3 --heads 3%s", near[_i].options);
-    struct trial t = trial(options, &elsa, 1, 9, near[_i].sizes, "");
+    struct fixture t = fixture(options, &elsa, 1, 9, near[_i].sizes, "");
     t.x[(3 * 5 + 2) * 9 + 4] = (real)NAN;
     for (int f = 0; (form = operator_form_at(&elsa, f)); f++) {
-        const real *y = trial_run(&t, form->name, 2);
+        const real *y = fixture_run(&t, form->name, 2);
         for (size_t i = 0; i < t.outputs; i++) {
             size_t row = i / 9 / 5, column = i / 9 % 5;
             bool around = row >= 2 && row <= 4 && column >= 1 && column <= 3;
@@ -243,7 +243,7 @@ START_TEST(groups_divide_the_channels)
 {
     real *block;
     struct problem p = shaped("--grid 3x4 --kernel 3 --variant final --group-width 4", &elsa, 1, 2, "Q=6", "");
-    refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT,
+    rejected(problem_draw(&p, 1, &block), STATUS_BAD_INPUT,
             "tensor conv_w: found 6 output channels, expected a multiple of 4");
     memory_free(block);
 }
@@ -253,14 +253,14 @@ END_TEST
 
 static double core_multiply_adds(const char *options, const char *form, size_t channels, const char *without)
 {
-    struct trial t = trial(options, &elsa, 1, channels, "", without);
-    return trial_hearts(&t, operator_form(&elsa, form));
+    struct fixture t = fixture(options, &elsa, 1, channels, "", without);
+    return fixture_cores(&t, operator_form(&elsa, form));
 }
 
 static double peak(const char *options, const char *form, size_t channels, const char *without)
 {
-    struct trial t = trial(options, &elsa, 1, channels, "", without);
-    return trial_peak(&t, operator_form(&elsa, form));
+    struct fixture t = fixture(options, &elsa, 1, channels, "", without);
+    return fixture_peak(&t, operator_form(&elsa, form));
 }
 
 /* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) multiplies query and key pair by pair, which is less
@@ -305,7 +305,7 @@ int main(void)
     tcase_add_test(own, neighbours_off_the_grid_take_part);
     tcase_add_loop_test(own, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
     tcase_add_loop_test(own, ghost_sums_alone_are_powers_of_zero, 0, 2);
-    tcase_add_loop_test(own, powers_without_a_value_are_refused, 0, (int)COUNT(power));
+    tcase_add_loop_test(own, powers_without_a_value_are_rejected, 0, (int)COUNT(power));
     tcase_add_loop_test(own, nan_reaches_its_neighbours, 0, (int)COUNT(near));
     tcase_add_test(own, groups_divide_the_channels);
     TCase *costs = add_case(suite, "costs of ELSA");

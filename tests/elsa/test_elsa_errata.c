@@ -82,11 +82,11 @@ END_TEST
  * on one letter; Eq. 3, 5 and 6 have it outside. Tolerance: 8 u for a sum of nine. */
 START_TEST(value_stands_outside_the_norm)
 {
-    struct trial t = trial("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");
+    struct fixture t = fixture("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");
     for (int f = 0; f < 2; f++) {
-        real *w = trial_tensor(&t, "w_qkv"), *y = trial_run(&t, f ? "fast" : "naive", 1);
+        real *w = fixture_tensor(&t, "w_qkv"), *y = fixture_run(&t, f ? "fast" : "naive", 1);
         w[2] *= 2;
-        real *twice = trial_run(&t, f ? "fast" : "naive", 1);
+        real *twice = fixture_run(&t, f ? "fast" : "naive", 1);
         w[2] /= 2;
         for (size_t i = 0; i < 20; i++)
             ck_assert(fabs((double)(twice[i] - 2 * y[i])) <= 8 * UNIT_ROUNDOFF * fabs((double)twice[i]));

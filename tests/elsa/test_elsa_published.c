@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include "../support/published.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/elsa.h"
 #include "../../reference/msa.h"
 

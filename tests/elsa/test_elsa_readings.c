@@ -10,7 +10,7 @@
  * tokens around i give to i: y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax. */
 START_TEST(outlooker_is_nine_filters_moved_and_added)
 {
-    struct trial t = trial("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
+    struct fixture t = fixture("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
                            "w_o b_o b_qkv");
     real *w = normal(3, 81), *y = zeros(25);
     pass_x(&t, true);
@@ -28,8 +28,8 @@ START_TEST(outlooker_is_nine_filters_moved_and_added)
     for (int f = 0; f < 2; f++) {
         real *sum = zeros(25), *astray = zeros(25);
         for (int m = 0; m < 9; m++) {
-            memcpy(trial_tensor(&t, "rk"), w + 9 * m, 9 * sizeof *w);
-            real *answer = trial_run(&t, f ? "fast" : "naive", 1);
+            memcpy(fixture_tensor(&t, "rk"), w + 9 * m, 9 * sizeof *w);
+            real *answer = fixture_run(&t, f ? "fast" : "naive", 1);
             for (int c = 0; c < 25; c++) {
                 int i = beside(c, 5, 5, m / 3 - 1, m % 3 - 1), other = beside(c, 5, 5, 1 - m / 3, 1 - m % 3);
                 if (i >= 0) sum[i] += answer[c];
@@ -79,10 +79,10 @@ START_TEST(net7_is_of_third_order)
             char options[120];
             snprintf(options, sizeof options, "--grid 4x5 --kernel 3 --heads 2 --equation 4 --norm identity --terms %s",
                      term[k].terms);
-            struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
+            struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
             make_whole(&t, false);
-            real *one = trial_run(&t, form, 1), *two = trial_run_on(&t, form, 1, sum_of(t.x, 1, t.x, t.inputs));
-            real *three = trial_run_on(&t, form, 1, sum_of(t.x, 2, t.x, t.inputs));
+            real *one = fixture_run(&t, form, 1), *two = fixture_run_on(&t, form, 1, sum_of(t.x, 1, t.x, t.inputs));
+            real *three = fixture_run_on(&t, form, 1, sum_of(t.x, 2, t.x, t.inputs));
             if (!k) cubic = one;
             ck_assert(largest(one, t.outputs) > 4);
             for (size_t i = 0; i < t.outputs; i++) {
@@ -101,16 +101,16 @@ END_TEST
 START_TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
     const struct subject s = {"3x4", 8, 2, 7, 1, 7};
-    struct trial t = trial("--grid 3x4 --heads 2 --lambda 2 --gamma 0.5 --head-map block", &msa, 1, 8, "",
+    struct fixture t = fixture("--grid 3x4 --heads 2 --lambda 2 --gamma 0.5 --head-map block", &msa, 1, 8, "",
                            "rpe w_o b_o b_qkv");
     struct scene m = empty_scene(&s);
     real *qkv = zeros(12 * 24), *q = zeros(12 * 4), *k = zeros(12 * 4), *v = zeros(12 * 8), *A = zeros(12 * 12);
     real *factor = zeros(8 * 49), *summand = zeros(8 * 49);
-    real *o = trial_tensor(&t, "ghost_mul"), *added = trial_tensor(&t, "ghost_add");
+    real *o = fixture_tensor(&t, "ghost_mul"), *added = fixture_tensor(&t, "ghost_add");
     double tolerance = 32 * sqrt(24) * UNIT_ROUNDOFF;
 
     /* Step 1: the maps of self-attention, as filters of the offsets j - i. */
-    linear_map(qkv, 24, t.x, 8, trial_tensor(&t, "w_qkv"), NULL, 12, 8, 24);
+    linear_map(qkv, 24, t.x, 8, fixture_tensor(&t, "w_qkv"), NULL, 12, 8, 24);
     head_gather(v, qkv + 16, 24, 12, 8);
     for (int a = 0; a < 2; a++) {
         head_gather(q, qkv + 4 * a, 24, 12, 4);
@@ -138,8 +138,8 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
     real *tables = copy(o, 3 * 35);
     memcpy(o + 35, tables + 70, 35 * sizeof *o);
     memcpy(o + 70, tables + 35, 35 * sizeof *o);
-    beyond("    tables exchanged", relative_difference(trial_run(&t, "naive", 1), m.f, 96), 0.01);
-    beyond("    tables exchanged, fast", relative_difference(trial_run(&t, "fast", 1), m.f, 96), 0.01);
+    beyond("    tables exchanged", relative_difference(fixture_run(&t, "naive", 1), m.f, 96), 0.01);
+    beyond("    tables exchanged, fast", relative_difference(fixture_run(&t, "fast", 1), m.f, 96), 0.01);
 }
 END_TEST
 

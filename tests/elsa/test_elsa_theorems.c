@@ -12,11 +12,11 @@
 START_TEST(depthwise_convolution_is_a_case_of_eq4)
 {
     const int edge = _i ? 5 : 3;                        /* offsets in a table: of a window, or of a neighbourhood */
-    struct trial t = trial(_i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --area window --terms b --norm identity"
+    struct fixture t = fixture(_i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --area window --terms b --norm identity"
                            : "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
                            "w_o b_o b_qkv");
     make_whole(&t, true);
-    const real *rb = trial_tensor(&t, "rb");
+    const real *rb = fixture_tensor(&t, "rb");
     real *y = zeros(t.outputs);
     for (int i = 0; i < 54; i++)
         for (int n = 0; n < edge * edge; n++) {
@@ -32,14 +32,14 @@ END_TEST
  * bias and the filter norm it is DDF's filter of tokens; that of channels comes from the mean of the image. */
 START_TEST(dynamic_filter_is_a_case_of_eq4)
 {
-    struct trial t = trial(_i ? "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr+b --norm filter"
+    struct fixture t = fixture(_i ? "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr+b --norm filter"
                            : "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
                            "w_o b_o b_qkv");
     if (_i == 0) make_whole(&t, true);
     pass_x(&t, true);
-    real *filter = matrix_product(t.x, trial_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
+    real *filter = matrix_product(t.x, fixture_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
     for (int ia = 0; _i && ia < 20 * 2; ia++) {
-        for (int n = 0; n < 9; n++) filter[ia * 9 + n] += trial_tensor(&t, "rb")[ia % 2 * 9 + n];
+        for (int n = 0; n < 9; n++) filter[ia * 9 + n] += fixture_tensor(&t, "rb")[ia % 2 * 9 + n];
         elsa_normalise(filter + ia * 9, 9, ELSA_FILTER);
     }
     for (int i = 0; i < 20; i++)
@@ -63,18 +63,18 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
     char options[120], their_options[120];
     snprintf(options, sizeof options, "%s --heads 2 --equation 4 --area window --scale 0.5", net[_i].ours);
     snprintf(their_options, sizeof their_options, "%s --heads 2 --scale 0.5", net[_i].theirs);
-    struct trial ours = trial(options, &elsa, 2, 8, "", "");
-    struct trial theirs = trial(their_options, &msa, 2, 8, "", net[_i].without);
-    trial_take(&theirs, &ours, "w_qkv b_qkv w_o b_o");
+    struct fixture ours = fixture(options, &elsa, 2, 8, "", "");
+    struct fixture theirs = fixture(their_options, &msa, 2, 8, "", net[_i].without);
+    fixture_take(&theirs, &ours, "w_qkv b_qkv w_o b_o");
     if (_i == 1) {
         size_t columns = problem_axis(&theirs.problem, "rpe", 1);
-        real *rpe = trial_tensor(&theirs, "rpe"), *rb = trial_tensor(&ours, "rb");
+        real *rpe = fixture_tensor(&theirs, "rpe"), *rb = fixture_tensor(&ours, "rb");
         for (size_t p = 0; p < 81; p++) {
             for (size_t a = 0; a < columns; a++) rpe[p * columns + a] = rb[a * 81 + p];
             if (columns == 1) rb[81 + p] = rb[p];
         }
     }
-    forms_within(&ours, trial_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
+    forms_within(&ours, fixture_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
 }
 END_TEST
 
@@ -82,15 +82,15 @@ END_TEST
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
     static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
-    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
-    struct trial modulo = trial(options, &elsa, 2, 9, "", "ghost_mul ghost_add");
-    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6 --head-map block", &elsa, 2, 9, "",
+    struct fixture four = fixture("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
+    struct fixture modulo = fixture(options, &elsa, 2, 9, "", "ghost_mul ghost_add");
+    struct fixture block = fixture("--grid 6x5 --kernel 3 --heads 3 --equation 6 --head-map block", &elsa, 2, 9, "",
                                "ghost_mul ghost_add");
-    trial_take(&four, &block, "w_qkv b_qkv rk rq rb w_o b_o");
-    real *y = trial_run(&block, "naive", 1);
+    fixture_take(&four, &block, "w_qkv b_qkv rk rq rb w_o b_o");
+    real *y = fixture_run(&block, "naive", 1);
     forms_within(&four, y, 2 * elsa_tolerance(&block.problem));
     forms_within(&block, y, 2 * elsa_tolerance(&block.problem));
-    beyond("    heads taken modulo", relative_difference(trial_run(&modulo, "naive", 1), y, block.outputs), 0.01);
+    beyond("    heads taken modulo", relative_difference(fixture_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 END_TEST
 
@@ -104,9 +104,9 @@ START_TEST(terms_of_eq4_add_without_a_norm)
         snprintf(options, sizeof options,
                  "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
                  _i ? "window" : "neighbourhood", terms[s]);
-        struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
+        struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
         make_whole(&t, true);
-        y[s] = trial_run(&t, _i ? "naive" : "fast", 1);
+        y[s] = fixture_run(&t, _i ? "naive" : "fast", 1);
         if (s < 4) sum = sum_of(sum, 1, y[s], 36 * 4);
     }
     ck_assert(largest(y[4], 36 * 4) > 4);
@@ -172,11 +172,11 @@ END_TEST
 static real *seen_from(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
-    struct trial t = trial(options, &elsa, 1, 6, "", without);
+    struct fixture t = fixture(options, &elsa, 1, 6, "", without);
     real *strip = normal(20, 24 * 9 * 6);
     memcpy(t.x, strip + from * 9 * 6, t.inputs * sizeof(real));
     ck_assert_uint_eq(t.outputs, outputs);
-    return trial_run(&t, "naive", 1);
+    return fixture_run(&t, "naive", 1);
 }
 
 /* ELSA, Sec. 4.2 and 4.3. Two rows away from both views' borders. Windows commute with shifts by whole windows. */
@@ -207,7 +207,7 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     m.v = filled(196 * 24, 1);
     m.q = m.k = zeros(196 * 24);
     m.of.rb = zeros(3 * 49);
-    run_hearts(&m);
+    run_cores(&m);
     for (size_t i = 0; i < 196; i++) {
         size_t lost = 0;
         for (size_t n = 0; n < 49; n++) lost += m.around.token[i * 49 + n] == OFF_GRID;
@@ -222,9 +222,9 @@ END_TEST
 /* In the authors' code, not in the paper: tokens whose coordinates agree modulo d are a grid of their own. */
 START_TEST(dilation_interleaves_images)
 {
-    struct trial whole = trial("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
-    struct trial part = trial("--grid 4x3 --kernel 3 --heads 2", &elsa, 1, 4, "", "w_o b_o");
-    real *y = trial_run(&whole, _i ? "fast" : "naive", 1);
+    struct fixture whole = fixture("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
+    struct fixture part = fixture("--grid 4x3 --kernel 3 --heads 2", &elsa, 1, 4, "", "w_o b_o");
+    real *y = fixture_run(&whole, _i ? "fast" : "naive", 1);
     for (size_t r = 0; r < 2; r++)
         for (size_t c = 0; c < 2; c++) {
             real *same = zeros(48);
@@ -233,7 +233,7 @@ START_TEST(dilation_interleaves_images)
                 memcpy(part.x + n * 4, whole.x + at, 4 * sizeof(real));
                 memcpy(same + n * 4, y + at, 4 * sizeof(real));
             }
-            real *small = trial_run(&part, _i ? "fast" : "naive", 1);
+            real *small = fixture_run(&part, _i ? "fast" : "naive", 1);
             within("a part", relative_difference(small, same, 48), 2 * elsa_tolerance(&whole.problem));
         }
 }
@@ -247,7 +247,7 @@ START_TEST(impulse_in_v_reads_back_the_filter)
     real *impulse = zeros(60);
     impulse[(2 * 6 + 3) * 2] = 1;                       /* token (2, 3), channel 0 */
     m.v = impulse;
-    run_hearts(&m);
+    run_cores(&m);
     for (size_t i = 0; i < 30; i++) {
         int dy = 2 - (int)(i / 6), dx = 3 - (int)(i % 6);
         bool near = dy >= -1 && dy <= 1 && dx >= -1 && dx <= 1;
@@ -272,7 +272,7 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
     m.of.ghost.by_block = by_block;
     m.factor = factor;
     m.summand = summand;
-    run_hearts(&m);
+    run_cores(&m);
     return m;
 }
 

@@ -2,7 +2,7 @@
 
 #include "exact.h"
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 
 int exact_draws(void)
 {

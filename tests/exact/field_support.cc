@@ -69,9 +69,9 @@ double sensitivity(const struct problem *, const real *, const double *) { retur
 double chance(size_t) { return 0; }
 double statistical_bound(const struct problem *, double, const struct form *, const struct form *) { return 0; }
 
-void trial_holds(struct trial *t, const char *what, const char *form, int threads, double)
+void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double)
 {
-    FAILS_IF(fault_within(what, trial_difference(t, form, threads), 0));
+    FAILS_IF(fault_within(what, fixture_difference(t, form, threads), 0));
 }
 
 /* ---- draws -------------------------------------------------------------- */
@@ -132,13 +132,13 @@ TCase *exact_case(Suite *suite, const char *name)
     return c;
 }
 
-/* The reason on the line of left_out.tsv for the test, or for the test and its index; or NULL. */
+/* The reason on the line of skipped.tsv for the test, or for the test and its index; or NULL. */
 static const char *left_out(const char *test, int index)
 {
     static char line[400];
     char numbered[160];
     const char *found = NULL;
-    FILE *list = fopen("tests/exact/left_out.tsv", "r");
+    FILE *list = fopen("tests/exact/skipped.tsv", "r");
     snprintf(numbered, sizeof numbered, "%s %d", test, index);
     ck_assert_ptr_nonnull(list);
     while (!found && fgets(line, sizeof line, list)) {

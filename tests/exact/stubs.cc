@@ -1,10 +1,10 @@
 /* stubs.cc -- replacements for functions that the field does not have: images, counters, layers
  *
- * Tests that need them fail, and are listed in left_out.tsv.  Tokens of an image are random. */
+ * Tests that need them fail, and are listed in skipped.tsv.  Tokens of an image are random. */
 
 #include "exact.h"
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/chopd.h"
 #include "../../reference/cli/regrid.h"
 #include "../../reference/io/tokens.h"

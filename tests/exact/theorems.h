@@ -2,7 +2,7 @@
  *
  * Included before the suite (tests/lisa/test_lisa_theorems.c, ...).  Each test runs once for each draw.  `normal`,
  * `uniform` and `integers` return elements of the field.  Two arrays differ by 0 or 1 (field_support.cc); `within`
- * accepts only 0, whatever its tolerance, and `beyond` only 1.  left_out.tsv lists tests that are not identities of
+ * accepts only 0, whatever its tolerance, and `beyond` only 1.  skipped.tsv lists tests that are not identities of
  * rational functions, with the reason: they do not run here. */
 
 #ifndef TWICETOLD_TESTS_THEOREMS_H

@@ -3,7 +3,7 @@
  * Nothing is timed here.  The tables were measured; the forms count their multiply-adds. */
 
 #include "../support/tsv.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/chopd.h"
 #include "../../reference/elsa.h"
 #include "../../reference/hilo.h"
@@ -166,7 +166,7 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
     struct plan plan;
     struct problem p = problem_on(l, grid_word);
     succeeds(plan_prepare(&plan, &p, operator_form(l->d, form), 1));
-    double bytes = (double)room_bytes(&plan.room);
+    double bytes = (double)arena_bytes(&plan.arena);
     plan_release(&plan);
     return bytes;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/msa.h"
 #include "../../reference/cli/harness.h"
 
@@ -66,13 +66,13 @@ static double half(const real *y, size_t n)
 
 /* What a cheat does, and what is said of it; it leaves entries `from` up to `to` of y as they were. */
 #define UNWRITTEN "leaves entries of y as they were"
-static const struct cheat {
+static const struct adversary {
     const char *name, *why;
     bool (*works)(struct runner *r, const real *x);         /* NULL: in each call */
     double (*change)(const real *y, size_t n);
     size_t from, to;
     bool late, writes_to_x;                                 /* late: y is what the call before has computed */
-} cheat[] = {
+} adversary[] = {
     {"zeros for y", "differs", .change = zero},
     {"NaN for y", UNWRITTEN, .change = no_number},
     {"infinity for y", "differs", .change = infinity},
@@ -90,7 +90,7 @@ static const struct cheat {
     {"half precision", "differs", .change = half},
 };
 
-static status run_as(const struct cheat *c, struct runner *r, real *y, const real *x)
+static status run_as(const struct adversary *c, struct runner *r, real *y, const real *x)
 {
     status s = status_ok();
     bool later = c->late && r->calls;
@@ -104,7 +104,7 @@ static status run_as(const struct cheat *c, struct runner *r, real *y, const rea
 
 /* ---- a race --------------------------------------------------------------- */
 
-static int cheating;                /* which, or -1: none */
+static int adversarial;                /* which, or -1: none */
 static bool waits;                  /* until its first call is over */
 
 static status run_honest(struct contestant *c, real *y, const real *x)
@@ -112,10 +112,10 @@ static status run_honest(struct contestant *c, real *y, const real *x)
     return honest((struct runner *)c, y, x);
 }
 
-static status run_cheat(struct contestant *c, real *y, const real *x)
+static status run_adversary(struct contestant *c, real *y, const real *x)
 {
     struct runner *r = (struct runner *)c;
-    status s = cheating < 0 || (waits && !r->calls) ? honest(r, y, x) : run_as(&cheat[cheating], r, y, x);
+    status s = adversarial < 0 || (waits && !r->calls) ? honest(r, y, x) : run_as(&adversary[adversarial], r, y, x);
     r->calls++;
     return s;
 }
@@ -129,38 +129,38 @@ static status keep_x(struct contestant *c, real *y, const real *x)
     return status_ok();
 }
 
-static struct runner runner(struct plan *plan, struct trial *t, const char *form)
+static struct runner runner(struct plan *plan, struct fixture *t, const char *form)
 {
     succeeds(plan_create(plan, &t->problem, operator_form(t->problem.declaration, form), 1));
     return (struct runner){
-        .judged = {.run = !strcmp(form, "naive") ? run_honest : run_cheat, .kept = zeros(t->outputs)}, .plan = plan,
+        .judged = {.run = !strcmp(form, "naive") ? run_honest : run_adversary, .kept = zeros(t->outputs)}, .plan = plan,
         .held = zeros(t->outputs), .last = zeros(t->inputs), .inputs = t->inputs,
     };
 }
 
-static struct judge judge_of(const real *x, size_t inputs, size_t outputs, size_t width, double terms)
+static struct harness harness_of(const real *x, size_t inputs, size_t outputs, size_t width, double terms)
 {
-    return (struct judge){
+    return (struct harness){
         .x = copy(x, inputs), .y = zeros(outputs), .original = zeros(outputs), .reference = zeros(outputs),
         .inputs = inputs, .outputs = outputs, .width = width, .terms = terms,
     };
 }
 
 /* The naive form and the fast one, honest or not, and their judge. */
-struct race { struct trial t; struct plan plan[2]; struct runner naive, fast; struct judge judge; };
+struct race { struct fixture t; struct plan plan[2]; struct runner naive, fast; struct harness harness; };
 
 static void race_open(struct race *r)
 {
-    r->t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
+    r->t = fixture("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
     r->naive = runner(&r->plan[0], &r->t, "naive");
     r->fast = runner(&r->plan[1], &r->t, "fast");
     double products = form_multiply_adds(operator_form(&msa, "naive"), &r->t.problem);
-    r->judge = judge_of(r->t.x, r->t.inputs, r->t.outputs, CHANNELS, products / (double)r->t.outputs);
+    r->harness = harness_of(r->t.x, r->t.inputs, r->t.outputs, CHANNELS, products / (double)r->t.outputs);
 }
 
 static void race_close(struct race *r)
 {
-    judge_close(&r->judge);
+    harness_close(&r->harness);
     for (int p = 0; p < 2; p++) plan_release(&r->plan[p]);
 }
 
@@ -171,37 +171,37 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     const struct contestant *fast = &r.fast.judged;
     const char *when = NULL;
     race_open(&r);
-    cheating = which;
-    succeeds(judge_first(&r.judge, &r.naive.judged));
-    succeeds(judge_first(&r.judge, &r.fast.judged));
-    if (fast->refused) when = "in its first run";
+    adversarial = which;
+    succeeds(harness_first(&r.harness, &r.naive.judged));
+    succeeds(harness_first(&r.harness, &r.fast.judged));
+    if (fast->rejected) when = "in its first run";
     for (int round = 0; round < ROUNDS && !when; round++) {
-        judge_round(&r.judge);
-        if (beside) succeeds(judge_timed(&r.judge, &r.naive.judged, warm));
-        succeeds(judge_timed(&r.judge, &r.fast.judged, warm));
-        if (fast->refused) when = "while it was timed";
+        harness_round(&r.harness);
+        if (beside) succeeds(harness_timed(&r.harness, &r.naive.judged, warm));
+        succeeds(harness_timed(&r.harness, &r.fast.judged, warm));
+        if (fast->rejected) when = "while it was timed";
     }
-    if (!when) succeeds(judge_last(&r.judge, &r.fast.judged));
-    if (!when && fast->refused) when = "when all was over";
-    ck_assert(!r.naive.judged.refused);
+    if (!when) succeeds(harness_last(&r.harness, &r.fast.judged));
+    if (!when && fast->rejected) when = "when all was over";
+    ck_assert(!r.naive.judged.rejected);
     race_close(&r);
-    if (which < 0) equal(r.judge.x, r.t.x, r.t.inputs);
+    if (which < 0) equal(r.harness.x, r.t.x, r.t.inputs);
     snprintf(said, 200, "%s", fast->said);
     return when;
 }
 
 /* From the first call on or after it, with the naive form in the rounds or not, warmed up or not; the reason is
  * given. */
-START_TEST(cheats_are_refused)
+START_TEST(adversarial_forms_are_rejected)
 {
     char said[200];
     for (int way = 0; way < 8; way++) {
         waits = way & 4;
         const char *when = found(_i, way & 1, way & 2, said);
-        ck_assert_msg(when, "%s is timed, %s the naive form, %s, %s", cheat[_i].name, way & 1 ? "beside" : "without",
+        ck_assert_msg(when, "%s is timed, %s the naive form, %s, %s", adversary[_i].name, way & 1 ? "beside" : "without",
                       way & 2 ? "warmed up" : "cold", waits ? "once its first call is over" : "from its first call on");
-        ck_assert_msg(strstr(said, cheat[_i].why), "%s: %s", cheat[_i].name, said);
-        if (way == 0 || way > 5) printf("    %s: found %s: %s\n", cheat[_i].name, when, said);
+        ck_assert_msg(strstr(said, adversary[_i].why), "%s: %s", adversary[_i].name, said);
+        if (way == 0 || way > 5) printf("    %s: found %s: %s\n", adversary[_i].name, when, said);
     }
 }
 END_TEST
@@ -227,11 +227,11 @@ START_TEST(every_token_is_fresh)
         size_t width = widths[shape % 2], count = rows[shape / 2] * width;
         struct runner r = {.judged = {.run = keep_x, .kept = zeros(count)}, .held = zeros(count), .inputs = count};
         real *drawn = normal(5, count);
-        struct judge j = judge_of(drawn, count, count, width, 1);
-        judge_round(&j);
-        succeeds(judge_timed(&j, &r.judged, true));
+        struct harness j = harness_of(drawn, count, count, width, 1);
+        harness_round(&j);
+        succeeds(harness_timed(&j, &r.judged, true));
         for (size_t n = 0; n < count; n += width) unequal(r.held + n, drawn + n, width);
-        judge_close(&j);
+        harness_close(&j);
         equal(j.x, drawn, count);
     }
 }
@@ -243,15 +243,15 @@ START_TEST(the_first_form_may_be_gone)
     for (int which = -1; which < 4; which += 4) {           /* none; nothing_at_all, once the first run is over */
         struct race r;
         race_open(&r);
-        cheating = -1;
-        succeeds(judge_first(&r.judge, &r.naive.judged));
+        adversarial = -1;
+        succeeds(harness_first(&r.harness, &r.naive.judged));
         r.naive.judged.run = NULL;
-        succeeds(judge_first(&r.judge, &r.fast.judged));
-        judge_round(&r.judge);
-        succeeds(judge_timed(&r.judge, &r.fast.judged, false));
-        cheating = which;
-        succeeds(judge_last(&r.judge, &r.fast.judged));
-        ck_assert_int_eq(r.fast.judged.refused, which >= 0);
+        succeeds(harness_first(&r.harness, &r.fast.judged));
+        harness_round(&r.harness);
+        succeeds(harness_timed(&r.harness, &r.fast.judged, false));
+        adversarial = which;
+        succeeds(harness_last(&r.harness, &r.fast.judged));
+        ck_assert_int_eq(r.fast.judged.rejected, which >= 0);
         race_close(&r);
     }
 }
@@ -261,7 +261,7 @@ int main(void)
 {
     Suite *suite = suite_create("cheats");
     TCase *cases = add_case(suite, "the judge");
-    tcase_add_loop_test(cases, cheats_are_refused, 0, (int)COUNT(cheat));
+    tcase_add_loop_test(cases, adversarial_forms_are_rejected, 0, (int)COUNT(adversary));
     tcase_add_test(cases, honest_forms_are_timed);
     tcase_add_test(cases, every_token_is_fresh);
     tcase_add_test(cases, the_first_form_may_be_gone);

@@ -10,7 +10,7 @@
 #include "../../reference/runtime/random.h"
 
 /* A step in the counting build (counting.cc). */
-const struct form *counted_rung(const struct declaration *d, int at);
+const struct form *counted_step(const struct declaration *d, int at);
 
 static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
 
@@ -39,9 +39,9 @@ static const struct {
     {&lisa, "--grid 14x22 --heads 2", 1, 6, "D=2", ""},
 };
 
-static struct trial drawn(int n)
+static struct fixture drawn(int n)
 {
-    return trial(size[n].options, size[n].of, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
+    return fixture(size[n].options, size[n].of, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
 }
 
 static const struct ladder *ladder_of(const struct declaration *d)
@@ -51,7 +51,7 @@ static const struct ladder *ladder_of(const struct declaration *d)
 
 /* Self-attention as in msa_golden/forms_agree; LiSA as its fast forms
  * (lisa_case.h), and n roundings for each axis of n points, in six transforms that are plain sums, on both parts. */
-static double safe_bound(struct trial *t)
+static double safe_bound(struct fixture *t)
 {
     const struct problem *p = &t->problem;
     double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c"), axes = 0;
@@ -61,28 +61,28 @@ static double safe_bound(struct trial *t)
 }
 
 /* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
-START_TEST(every_rung_is_the_equation)
+START_TEST(every_step_is_the_equation)
 {
-    struct trial t = drawn(_i);
+    struct fixture t = drawn(_i);
     const struct ladder *ladder = ladder_of(size[_i].of);
     char line[160];
-    t.y = trial_run(&t, "naive", 1);
+    t.y = fixture_run(&t, "naive", 1);
     double safe = safe_bound(&t);
-    for (int r = 0; ladder->rung[r].idea; r++)
+    for (int r = 0; ladder->step[r].idea; r++)
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].of->name, size[_i].options,
-                     ladder->rung[r].form.name, threads);
-            form_holds(&t, line, &ladder->rung[r].form, threads, safe);
+                     ladder->step[r].form.name, threads);
+            form_holds(&t, line, &ladder->step[r].form, threads, safe);
         }
 
     /* It would fail: the value rows of w_qkv a little larger. */
-    real *w = trial_tensor(&t, "w_qkv");
+    real *w = fixture_tensor(&t, "w_qkv");
     size_t values = problem_size(&t.problem, "C") * problem_size(&t.problem, "C");
     for (size_t i = 0; i < values; i++) w[2 * values + i] *= (real)1.001;
-    for (int r = 0; ladder->rung[r].idea; r++) {
-        real *y = run_form(&t.problem, &ladder->rung[r].form, 1, t.x);
+    for (int r = 0; ladder->step[r].idea; r++) {
+        real *y = run_form(&t.problem, &ladder->step[r].form, 1, t.x);
         beyond("values a thousandth larger, root mean square", mean_error(y, t.exact, t.outputs),
-               statistical_bound(&t.problem, t.sensitivity, &ladder->rung[r].form, NULL));
+               statistical_bound(&t.problem, t.sensitivity, &ladder->step[r].form, NULL));
     }
 }
 END_TEST
@@ -92,11 +92,11 @@ END_TEST
 START_TEST(rungs_have_the_properties_of_forms)
 {
     const struct ladder *ladder = ladders[_i];
-    struct trial t = trial("--grid 5x12 --heads 3", ladder->of, 2, 9, "D=3", "rpe");
+    struct fixture t = fixture("--grid 5x12 --heads 3", ladder->of, 2, 9, "D=3", "rpe");
     size_t in = t.inputs / 2, out = t.outputs / 2;
     real *other = normal(9, t.inputs), *again = zeros(t.outputs);
-    for (int r = 0; ladder->rung[r].idea; r++) {
-        const struct form *form = &ladder->rung[r].form;
+    for (int r = 0; ladder->step[r].idea; r++) {
+        const struct form *form = &ladder->step[r].form;
         real *y = run_form(&t.problem, form, 1, t.x);
         for (size_t n = 0; n < 6; n++) {
             size_t image = n / 3;
@@ -130,38 +130,38 @@ static const struct { const struct declaration *of; const char *options, *withou
     {&lisa, "--grid 4x4 --equation 7", ""},
     {&lisa, "--grid 4x4 --kernel 3x3", ""},
 };
-START_TEST(ladders_refuse_what_they_do_not_know)
+START_TEST(ladders_reject_what_they_do_not_know)
 {
     struct problem p = shaped(unknown[_i].options, unknown[_i].of, 1, 4, "D=2", unknown[_i].without);
     const struct ladder *ladder = ladder_of(unknown[_i].of);
-    for (int r = 0; ladder->rung[r].idea; r++) {
+    for (int r = 0; ladder->step[r].idea; r++) {
         struct plan plan;
-        refused(plan_prepare(&plan, &p, &ladder->rung[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
+        rejected(plan_prepare(&plan, &p, &ladder->step[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
     }
 }
 END_TEST
 
 /* Multiplications of the counting build, whose vectors have four lanes, against the formula less the projections;
  * loading counts as nothing. */
-START_TEST(rungs_multiply_as_their_formulas_say)
+START_TEST(steps_multiply_as_their_formulas_say)
 {
-    struct trial t = drawn(_i);
+    struct fixture t = drawn(_i);
     const struct ladder *ladder = ladder_of(size[_i].of);
     char line[160];
-    t.y = trial_run(&t, "naive", 1);
-    for (int r = 0; ladder->rung[r].idea; r++) {
-        const struct form *rung = counted_rung(size[_i].of, r);
+    t.y = fixture_run(&t, "naive", 1);
+    for (int r = 0; ladder->step[r].idea; r++) {
+        const struct form *step = counted_step(size[_i].of, r);
         struct plan plan;
         real *y = zeros(t.outputs);
-        succeeds(plan_create(&plan, &t.problem, rung, 1));
+        succeeds(plan_create(&plan, &t.problem, step, 1));
         multiplications();
         succeeds(plan_run(&plan, y, t.x));
-        double counted = (double)multiplications(), formula = trial_hearts(&t, rung);
+        double counted = (double)multiplications(), formula = fixture_cores(&t, step);
         plan_release(&plan);
-        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].of->name, rung->name, counted);
-        ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, rung->name, counted,
+        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].of->name, step->name, counted);
+        ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, step->name, counted,
                       formula);
-        snprintf(line, sizeof line, "%s %s, %s", size[_i].of->name, size[_i].options, rung->name);
+        snprintf(line, sizeof line, "%s %s, %s", size[_i].of->name, size[_i].options, step->name);
         within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
     }
 }
@@ -172,7 +172,7 @@ END_TEST
 enum { WITHOUT_LANES = 5 };
 
 /* Multiply-adds and bytes in figures/ladder-*.tsv, of the steps without vectors, on the layer that the table names. */
-START_TEST(drawn_ladders_are_those_of_the_formulas)
+START_TEST(ladder_figures_are_those_of_the_formulas)
 {
     static const struct { const char *path, *options, *sizes, *without; size_t channels; } drawn_on[] = {
         {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64},
@@ -185,10 +185,10 @@ START_TEST(drawn_ladders_are_those_of_the_formulas)
     int r = 0;
     succeeds(ladder->of->resolve(of, &p));
     for (struct tsv *t = tsv_open(drawn_on[_i].path); tsv_row(t);) {
-        const struct form *rung = &ladder->rung[r].form;
-        if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "rung"), rung->name)) continue;
+        const struct form *step = &ladder->step[r].form;
+        if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "rung"), step->name)) continue;
         const struct traffic bytes = ladder->traffic(of, r++);
-        ck_assert(tsv_number(t, "multiply_adds") == nearbyint(form_multiply_adds(rung, &p)));
+        ck_assert(tsv_number(t, "multiply_adds") == nearbyint(form_multiply_adds(step, &p)));
         ck_assert(tsv_number(t, "asked_bytes") == nearbyint(bytes.asked));
         ck_assert(tsv_number(t, "moved_bytes") == nearbyint(bytes.moved));
     }
@@ -200,14 +200,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ladder");
-    TCase *rungs = add_case(suite, "rungs");
-    tcase_add_loop_test(rungs, every_rung_is_the_equation, 0, (int)COUNT(size));
-    tcase_add_loop_test(rungs, rungs_have_the_properties_of_forms, 0, (int)COUNT(ladders));
-    tcase_add_loop_test(rungs, ladders_refuse_what_they_do_not_know, 0, (int)COUNT(unknown));
+    TCase *steps = add_case(suite, "rungs");
+    tcase_add_loop_test(steps, every_step_is_the_equation, 0, (int)COUNT(size));
+    tcase_add_loop_test(steps, rungs_have_the_properties_of_forms, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(steps, ladders_reject_what_they_do_not_know, 0, (int)COUNT(unknown));
     TCase *costs = add_case(suite, "costs");
-    tcase_add_loop_test(costs, rungs_multiply_as_their_formulas_say, 0, (int)COUNT(size));
+    tcase_add_loop_test(costs, steps_multiply_as_their_formulas_say, 0, (int)COUNT(size));
 #if !defined TWICETOLD_DOUBLE
-    tcase_add_loop_test(costs, drawn_ladders_are_those_of_the_formulas, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(costs, ladder_figures_are_those_of_the_formulas, 0, (int)COUNT(ladders));
 #endif
     return run_suite(suite);
 }

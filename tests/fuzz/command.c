@@ -64,7 +64,7 @@ static void write_tensors(const char *const *word, int words)
             if (d->options[declaration_option(d, word[w] + 2)].kind != OPTION_FLAG && w + 1 < words)
                 list[taken++] = word[++w];
         }
-    status s = choose_sizes(&p, d, (struct outline){.words = taken, .word = list, .batch = 2, .channels = 12}, &sizes);
+    status s = choose_sizes(&p, d, (struct problem_sizes){.words = taken, .word = list, .batch = 2, .channels = 12}, &sizes);
     if (s.code || problem_parameters(&p) > 40000 || problem_input_count(&p) > 20000) return;
 
     real *block = NULL, *x = memory_reals(problem_input_count(&p), 1, 1, 1);

@@ -60,7 +60,7 @@ static void choose_options(char *text, size_t size, const struct declaration *d,
     int axes = 1 + (int)choose(b, 3);
     *text = '\0';
     for (const struct option *o = d->options; o->name; o++) {
-        if (o->fallback && choose(b, 3)) continue;
+        if (o->default_value && choose(b, 3)) continue;
         if (o->kind == OPTION_GRID && axes < (int)o->low) axes = (int)o->low;
         if (o->kind == OPTION_GRID && axes > (int)o->high) axes = (int)o->high;
         size_t at = strlen(text);
@@ -88,7 +88,7 @@ static status choose_problem(struct problem *p, const struct declaration *d, cha
     choose_options(options, 512, d, b);
     choose_absent(without, sizeof without, d, b);
     for (char *w = strtok(options, " "); w && words < 48; w = strtok(NULL, " ")) word[words++] = w;
-    return choose_sizes(p, d, (struct outline){.words = words, .word = word, .batch = choose(b, 3) + 1,
+    return choose_sizes(p, d, (struct problem_sizes){.words = words, .word = word, .batch = choose(b, 3) + 1,
                                                .channels = choose(b, 26) + 1, .without = without}, b);
 }
 
@@ -134,7 +134,7 @@ static bool small_enough(const struct problem *p, const struct form *form, doubl
     double work = form_multiply_adds(form, p);
     if (!(work <= most)) return false;
     status s = plan_prepare(&plan, p, form, 3);
-    bool small = s.code || room_bytes(&plan.room) <= MOST_BYTES;
+    bool small = s.code || arena_bytes(&plan.arena) <= MOST_BYTES;
     plan_release(&plan);
     return small;
 }
@@ -178,7 +178,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
     /* Step 1: a small problem. */
     const struct declaration *d = operator_at((int)choose(&b, (unsigned)operators));
     int threads = 1 + (int)choose(&b, 3);
-    unsigned rung = choose(&b, 12);
+    unsigned version = choose(&b, 12);
     status s = choose_problem(&p, d, options, &b);
     const struct form *naive = operator_form(d, "naive"), *form;
     if ((fault = wrong_status(s)) || s.code) return fault;
@@ -200,7 +200,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
         fault = wrong_status(first);
         for (int f = 1; (form = operator_form_at(d, f)) && !fault; f++)
             fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
-        form = operator_version_at(d, (int)rung);
+        form = operator_version_at(d, (int)version);
         if (form && !fault && form_rounding(form) == 0 && small_enough(&p, form, MOST_EMULATED))
             fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
     }

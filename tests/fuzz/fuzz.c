@@ -53,17 +53,17 @@ unsigned choose(struct bytes *b, unsigned n)
     return *b->next++ % n;
 }
 
-status choose_sizes(struct problem *p, const struct declaration *d, struct outline o, struct bytes *b)
+status choose_sizes(struct problem *p, const struct declaration *d, struct problem_sizes o, struct bytes *b)
 {
     static char sizes[128];     /* must outlive the problem */
     char letter[4];
     *sizes = '\0';
     o.sizes = sizes;
-    status s = outline_problem(p, d, &o);
-    while (s.code && outline_open_letter(letter, p) && strlen(sizes) + sizeof letter + 4 < sizeof sizes) {
+    status s = problem_from_sizes(p, d, &o);
+    while (s.code && problem_open_letter(letter, p) && strlen(sizes) + sizeof letter + 4 < sizeof sizes) {
         size_t at = strlen(sizes);
         snprintf(sizes + at, sizeof sizes - at, " %s=%u", letter, choose(b, 12) + 1);
-        s = outline_problem(p, d, &o);
+        s = problem_from_sizes(p, d, &o);
     }
     return s;
 }

@@ -38,7 +38,7 @@ struct bytes { const uint8_t *next; size_t left; };
 unsigned choose(struct bytes *b, unsigned n);
 
 /* The problem of an outline, in which the bytes choose the sizes that are open, from 1 to 12. */
-status choose_sizes(struct problem *p, const struct declaration *d, struct outline o, struct bytes *b);
+status choose_sizes(struct problem *p, const struct declaration *d, struct problem_sizes o, struct bytes *b);
 
 /* Write a file; the fault, or NULL. */
 const char *write_file(const char *name, const uint8_t *bytes, size_t size);

@@ -61,13 +61,13 @@ static const char *attempt_set(void)
     const char *fault = wrong_status(s);
     if (fault || s.code) return fault;
     size_t pixels = set.rows * set.columns, few = 65536 / pixels < set.count ? 65536 / pixels : set.count;
-    real *room = memory_reals(few ? few : 1, pixels, 1, 1);
-    if (room && few) {
-        s = image_set_read(room, &set, set.count - 1, 1);
-        if (!s.code) s = image_set_read(room, &set, 0, few);
-        fault = s.code ? wrong("opened, and not read: %s", s.message) : within_bounds(room, few * pixels);
+    real *arena = memory_reals(few ? few : 1, pixels, 1, 1);
+    if (arena && few) {
+        s = image_set_read(arena, &set, set.count - 1, 1);
+        if (!s.code) s = image_set_read(arena, &set, 0, few);
+        fault = s.code ? wrong("opened, and not read: %s", s.message) : within_bounds(arena, few * pixels);
     }
-    memory_free(room);
+    memory_free(arena);
     image_set_close(&set);
     return fault;
 }

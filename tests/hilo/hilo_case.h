@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/hilo.h"
 

@@ -161,11 +161,11 @@ START_TEST(nan_stays_in_its_window)
 {
     char options[64];
     snprintf(options, sizeof options, "--grid 5x7 --heads 3 --alpha 0 --window %d", _i);
-    struct trial t = trial(options, &hilo, 2, 9, "", "");
+    struct fixture t = fixture(options, &hilo, 2, 9, "", "");
     size_t s = (size_t)_i;
-    real *x = copy(t.x, t.inputs), *before = trial_run(&t, "fast", 2);
+    real *x = copy(t.x, t.inputs), *before = fixture_run(&t, "fast", 2);
     x[35 * 9 + (3 * 7 + 2) * 9] = (real)NAN;
-    real *after = trial_run_on(&t, "fast", 2, x);
+    real *after = fixture_run_on(&t, "fast", 2, x);
     for (size_t i = 0; i < t.outputs; i++) {
         size_t token = i / 9 % 35;
         bool inside = i / 9 / 35 == 1 && token / 7 / s == 3 / s && token % 7 / s == 2 / s;

@@ -36,9 +36,9 @@ static double counted_head(size_t queries, size_t keys, size_t c)
 /* The fast form's formula is what its parts multiply: a projection for each token, one of each window for keys and
  * values, s^2 queries and keys for each window and head of Hi-Fi, n keys for each query of Lo-Fi, and N/M of
  * spreading the padded plane. */
-START_TEST(fast_hilo_multiplies_as_its_hearts_do)
+START_TEST(fast_hilo_multiplies_as_its_cores_do)
 {
-    struct trial t = trial(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
+    struct fixture t = fixture(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
     struct hilo_problem z = resolved(&t.problem);
     size_t T = z.s * z.s, R = z.pooled_queries ? z.n : z.N, M = z.M;
     double sum = (double)(z.N * (entries(&t.problem, "h_qkv") + entries(&t.problem, "h_proj"))
@@ -237,7 +237,7 @@ int main(void)
 {
     Suite *suite = suite_create("HiLo, counts");
     TCase *arithmetic = add_case(suite, "arithmetic");
-    tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_hearts_do, 0, (int)COUNT(size));
+    tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_cores_do, 0, (int)COUNT(size));
     tcase_add_loop_test(arithmetic, costs_of_equations_7_to_12, 0, 3);
     tcase_add_test(arithmetic, lofi_overtakes_hifi);
     tcase_add_test(arithmetic, larger_windows_save_up_to_a_fourth_root);

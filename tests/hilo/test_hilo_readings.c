@@ -40,7 +40,7 @@ START_TEST(relative_positions_belong_to_their_plane)
     ck_assert_uint_eq(problem_axis(&small, "rpe", 0), 729);
     ck_assert_uint_eq(problem_axis(&large, "rpe", 0), 15741);
 
-    refused(bind_on_50x80(&msa, ""), STATUS_BAD_INPUT, "tensor rpe: found [729, ");
+    rejected(bind_on_50x80(&msa, ""), STATUS_BAD_INPUT, "tensor rpe: found [729, ");
     succeeds(bind_on_50x80(&msa, "rpe"));
     succeeds(bind_on_50x80(&hilo, ""));
 }
@@ -51,16 +51,16 @@ END_TEST
 START_TEST(attention_does_not_see_the_border)
 {
     enum { N = 36, C = 2 };
-    struct trial t = trial("--grid 6x6 --heads 2 --alpha 0.5", &hilo, 1, C, "", "");
-    struct trial padded = trial("--grid 5x5 --heads 2 --alpha 0.5", &hilo, 1, C, "", "");
-    struct trial plain = trial("--grid 6x6 --heads 2", &msa, 1, C, "", "rpe");
+    struct fixture t = fixture("--grid 6x6 --heads 2 --alpha 0.5", &hilo, 1, C, "", "");
+    struct fixture padded = fixture("--grid 5x5 --heads 2 --alpha 0.5", &hilo, 1, C, "", "");
+    struct fixture plain = fixture("--grid 6x6 --heads 2", &msa, 1, C, "", "rpe");
     const real *x = filled(N * C, 1);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        const real *const y[] = {trial_run_on(&t, forms[f], 1, x), trial_run_on(&plain, forms[f], 1, x)};
+        const real *const y[] = {fixture_run_on(&t, forms[f], 1, x), fixture_run_on(&plain, forms[f], 1, x)};
         for (size_t o = 0; o < COUNT(y); o++)
             within(o ? "self-attention" : "HiLo", relative_difference(y[o] + C, y[o], (N - 1) * C),
                    hilo_tolerance(&t.problem));
-        const real *seen = trial_run_on(&padded, forms[f], 1, x);
+        const real *seen = fixture_run_on(&padded, forms[f], 1, x);
         beyond("HiLo, padded", relative_difference(seen + C, seen, 24 * C), 0.01);
     }
 }

@@ -43,12 +43,12 @@ START_TEST(alpha_zero_is_window_attention)
                                           {"b_o", "h_proj_b"}};
     char options[80];
     snprintf(options, sizeof options, "%s --alpha 0", windows[_i]);
-    struct trial t = trial(options, &hilo, 2, 12, "", "");
+    struct fixture t = fixture(options, &hilo, 2, 12, "", "");
     real *y[2];
     for (int other = 0; other < 2; other++) {
-        struct trial u = trial(windows[other ? 1 - _i : _i], &msa, 2, 12, "", "rpe");
-        for (size_t n = 0; n < COUNT(pair); n++) trial_put(&u, pair[n][0], trial_tensor(&t, pair[n][1]));
-        y[other] = trial_run_on(&u, "naive", 2, t.x);
+        struct fixture u = fixture(windows[other ? 1 - _i : _i], &msa, 2, 12, "", "rpe");
+        for (size_t n = 0; n < COUNT(pair); n++) fixture_put(&u, pair[n][0], fixture_tensor(&t, pair[n][1]));
+        y[other] = fixture_run_on(&u, "naive", 2, t.x);
     }
     forms_within(&t, y[0], hilo_tolerance(&t.problem));
     beyond("another window", relative_difference(y[1], y[0], t.outputs), 0.1);
@@ -63,18 +63,18 @@ START_TEST(window_of_one_is_self_attention)
         "--grid 10x11 --heads 2 --window 1 --alpha 1 --pooled-queries", "--grid 10x11 --heads 2 --alpha 1",
     };
     size_t C = 8;
-    struct trial t = trial(options[_i], &hilo, 2, C, "", "");
-    struct trial u = trial("--grid 10x11 --heads 2", &msa, 2, C, "", "rpe");
+    struct fixture t = fixture(options[_i], &hilo, 2, C, "", "");
+    struct fixture u = fixture("--grid 10x11 --heads 2", &msa, 2, C, "", "rpe");
     ck_assert(problem_size(&t.problem, "ld") == C);
-    memcpy(trial_tensor(&u, "w_qkv"), trial_tensor(&t, "l_q"), C * C * sizeof(real));
-    memcpy(trial_tensor(&u, "w_qkv") + C * C, trial_tensor(&t, "l_kv"), 2 * C * C * sizeof(real));
-    memcpy(trial_tensor(&u, "b_qkv"), trial_tensor(&t, "l_q_b"), C * sizeof(real));
-    memcpy(trial_tensor(&u, "b_qkv") + C, trial_tensor(&t, "l_kv_b"), 2 * C * sizeof(real));
-    trial_put(&u, "w_o", trial_tensor(&t, "l_proj"));
-    trial_put(&u, "b_o", trial_tensor(&t, "l_proj_b"));
-    real *y = trial_run_on(&u, "naive", 2, t.x);
+    memcpy(fixture_tensor(&u, "w_qkv"), fixture_tensor(&t, "l_q"), C * C * sizeof(real));
+    memcpy(fixture_tensor(&u, "w_qkv") + C * C, fixture_tensor(&t, "l_kv"), 2 * C * C * sizeof(real));
+    memcpy(fixture_tensor(&u, "b_qkv"), fixture_tensor(&t, "l_q_b"), C * sizeof(real));
+    memcpy(fixture_tensor(&u, "b_qkv") + C, fixture_tensor(&t, "l_kv_b"), 2 * C * sizeof(real));
+    fixture_put(&u, "w_o", fixture_tensor(&t, "l_proj"));
+    fixture_put(&u, "b_o", fixture_tensor(&t, "l_proj_b"));
+    real *y = fixture_run_on(&u, "naive", 2, t.x);
     if (_i < 3) forms_within(&t, y, hilo_tolerance(&t.problem));
-    else beyond("a window of two", relative_difference(trial_run(&t, "fast", 2), y, t.outputs), 0.1);
+    else beyond("a window of two", relative_difference(fixture_run(&t, "fast", 2), y, t.outputs), 0.1);
 }
 END_TEST
 
@@ -82,18 +82,18 @@ END_TEST
 START_TEST(alpha_one_is_lofi_alone)
 {
     enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
-    struct trial t = trial("--grid 6x9 --window 3 --heads 2 --alpha 1", &hilo, 1, C, "", "");
+    struct fixture t = fixture("--grid 6x9 --window 3 --heads 2 --alpha 1", &hilo, 1, C, "", "");
     real *mean = zeros(n * C), *q = zeros(N * C), *kv = zeros(n * 2 * C), *z = zeros(N * C), *y = zeros(N * C);
     ck_assert(problem_size(&t.problem, "hd") == 0);
     for (size_t i = 0; i < N; i++)
         for (size_t ch = 0; ch < C; ch++) mean[(i / W / 3 * 3 + i % W / 3) * C + ch] += t.x[i * C + ch] / 9;
-    linear_map(q, C, t.x, C, trial_tensor(&t, "l_q"), trial_tensor(&t, "l_q_b"), N, C, C);
-    linear_map(kv, 2 * C, mean, C, trial_tensor(&t, "l_kv"), trial_tensor(&t, "l_kv_b"), n, C, 2 * C);
+    linear_map(q, C, t.x, C, fixture_tensor(&t, "l_q"), fixture_tensor(&t, "l_q_b"), N, C, C);
+    linear_map(kv, 2 * C, mean, C, fixture_tensor(&t, "l_kv"), fixture_tensor(&t, "l_kv_b"), n, C, 2 * C);
     for (size_t first = 0; first < C; first += c) {
         const real *k = columns_of(kv + first, 2 * C, n, c), *v = columns_of(kv + C + first, 2 * C, n, c);
         head_scatter(z + first, C, head_of(columns_of(q + first, C, N, c), k, v, NULL, N, n, c), N, c);
     }
-    linear_map(y, C, z, C, trial_tensor(&t, "l_proj"), trial_tensor(&t, "l_proj_b"), N, C, C);
+    linear_map(y, C, z, C, fixture_tensor(&t, "l_proj"), fixture_tensor(&t, "l_proj_b"), N, C, C);
     forms_within(&t, y, hilo_tolerance(&t.problem));
 }
 END_TEST
@@ -101,23 +101,23 @@ END_TEST
 /* HiLo, Eq. 6. A tensor replaced changes channels of its own branch, and no bit of the other's. */
 START_TEST(branches_do_not_meet)
 {
-    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
+    struct fixture t = fixture("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
     size_t hd = problem_size(&t.problem, "hd");
     ck_assert(hd == 8);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        real *before = trial_run(&t, forms[f], 1);
+        real *before = fixture_run(&t, forms[f], 1);
         for (size_t r = 1; hilo.tensors[r].name; r++) {
             const char *name = hilo.tensors[r].name;
             bool high = name[0] == 'h', changed = false;
-            real *kept = copy(trial_tensor(&t, name), trial_count(&t, name));
-            trial_put(&t, name, normal(90 + r, trial_count(&t, name)));
-            real *after = trial_run(&t, forms[f], 1);
+            real *kept = copy(fixture_tensor(&t, name), fixture_count(&t, name));
+            fixture_put(&t, name, normal(90 + r, fixture_count(&t, name)));
+            real *after = fixture_run(&t, forms[f], 1);
             for (size_t i = 0; i < t.outputs; i++) {
                 if ((i % 12 < hd) == high) changed = changed || after[i] != before[i];
                 else ck_assert_msg(after[i] == before[i], "%s reaches channel %zu", name, i % 12);
             }
             ck_assert_msg(changed, "%s reaches nothing", name);
-            trial_put(&t, name, kept);
+            fixture_put(&t, name, kept);
         }
     }
 }
@@ -213,17 +213,17 @@ END_TEST
 START_TEST(output_projection_splits_in_two)
 {
     enum { N = 30, C = 12 };
-    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
-    struct trial unprojected = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
+    struct fixture t = fixture("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    struct fixture unprojected = fixture("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
     size_t hd = problem_size(&t.problem, "hd"), ld = problem_size(&t.problem, "ld");
     real *block = zeros(C * C), *bias = zeros(C), *y = zeros(N * C);
-    head_scatter(block, C, trial_tensor(&t, "h_proj"), hd, hd);
-    head_scatter(block + hd * C + hd, C, trial_tensor(&t, "l_proj"), ld, ld);
-    memcpy(bias, trial_tensor(&t, "h_proj_b"), hd * sizeof(real));
-    memcpy(bias + hd, trial_tensor(&t, "l_proj_b"), ld * sizeof(real));
-    trial_put_identity(&unprojected, "h_proj", hd);
-    trial_put_identity(&unprojected, "l_proj", ld);
-    linear_map(y, C, trial_run_on(&unprojected, "naive", 1, t.x), C, block, bias, N, C, C);
+    head_scatter(block, C, fixture_tensor(&t, "h_proj"), hd, hd);
+    head_scatter(block + hd * C + hd, C, fixture_tensor(&t, "l_proj"), ld, ld);
+    memcpy(bias, fixture_tensor(&t, "h_proj_b"), hd * sizeof(real));
+    memcpy(bias + hd, fixture_tensor(&t, "l_proj_b"), ld * sizeof(real));
+    fixture_put_identity(&unprojected, "h_proj", hd);
+    fixture_put_identity(&unprojected, "l_proj", ld);
+    linear_map(y, C, fixture_run_on(&unprojected, "naive", 1, t.x), C, block, bias, N, C, C);
     forms_within(&t, y, hilo_tolerance(&t.problem));
 
     static const struct { const char *options; double share; } split[] = {
@@ -250,11 +250,11 @@ START_TEST(pooled_queries_are_another_function)
     };
     char pooled[80];
     snprintf(pooled, sizeof pooled, "%s --pooled-queries", z[_i].plain);
-    struct trial t = trial(pooled, &hilo, 2, 8, "", ""), u = trial(z[_i].plain, &hilo, 2, 8, "", "");
-    const real *y = trial_run(&u, "naive", 1);
+    struct fixture t = fixture(pooled, &hilo, 2, 8, "", ""), u = fixture(z[_i].plain, &hilo, 2, 8, "", "");
+    const real *y = fixture_run(&u, "naive", 1);
     if (z[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
     for (size_t f = 0; f < COUNT(forms) && !z[_i].same; f++)
-        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, t.outputs), 0.1);
+        beyond(forms[f], relative_difference(fixture_run(&t, forms[f], 1), y, t.outputs), 0.1);
 }
 END_TEST
 
@@ -272,13 +272,13 @@ START_TEST(padding_is_tokens_of_zeros)
     char small[80], large[80];
     snprintf(small, sizeof small, "--grid 5x7 %s", z[_i].rest);
     snprintf(large, sizeof large, "--grid %zux%zu %s", H, W, z[_i].rest);
-    struct trial t = trial(small, &hilo, 1, C, "", ""), u = trial(large, &hilo, 1, C, "", "");
+    struct fixture t = fixture(small, &hilo, 1, C, "", ""), u = fixture(large, &hilo, 1, C, "", "");
     real *x = zeros(H * W * C);
     for (size_t i = 0; i < 35; i++) {
         inside[i] = i / 7 * W + i % 7;
         memcpy(x + inside[i] * C, t.x + i * C, C * sizeof *x);
     }
-    forms_within(&t, rows_in_order(trial_run_on(&u, "naive", 1, x), inside, 35, C), hilo_tolerance(&t.problem));
+    forms_within(&t, rows_in_order(fixture_run_on(&u, "naive", 1, x), inside, 35, C), hilo_tolerance(&t.problem));
 }
 END_TEST
 
@@ -337,7 +337,7 @@ START_TEST(windows_are_all_that_hilo_knows_of_places)
     const size_t H = orders[_i].H, W = orders[_i].W, N = H * W, C = 12;
     char options[64];
     snprintf(options, sizeof options, "--grid %zux%zu --heads 3 --alpha 0.4", H, W);
-    struct trial t = trial(options, &hilo, 1, C, "", "");
+    struct fixture t = fixture(options, &hilo, 1, C, "", "");
     size_t *order = keep(N, sizeof *order);
     for (size_t i = 0; i < N; i++) {
         size_t row = i / W, column = i % W, window = row / 2 * 5 + column / 2, place = row % 2 * 2 + column % 2;
@@ -348,11 +348,11 @@ START_TEST(windows_are_all_that_hilo_knows_of_places)
         if (how == RANDOM_ORDER) order[i] = (i * 7 + 3) % N;
         if (how == WHOLE_WINDOWS) order[i] = row < 4 ? (i + 2 * W) % (4 * W) : i;
     }
-    const real *y = rows_in_order(trial_run(&t, "naive", 1), order, N, C);
+    const real *y = rows_in_order(fixture_run(&t, "naive", 1), order, N, C);
     t.x = rows_in_order(t.x, order, N, C);
     if (orders[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
     for (size_t f = 0; f < COUNT(forms) && !orders[_i].same; f++)
-        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, N * C), 0.1);
+        beyond(forms[f], relative_difference(fixture_run(&t, forms[f], 1), y, N * C), 0.1);
 }
 END_TEST
 
@@ -365,17 +365,17 @@ START_TEST(heads_have_no_order_in_their_branch)
         {"h_qkv", 3, C}, {"h_qkv_b", 3, 1}, {"l_q", 1, C}, {"l_q_b", 1, 1}, {"l_kv", 2, C}, {"l_kv_b", 2, 1},
     };
     static const char *const projection[] = {"h_proj", "l_proj"};
-    struct trial t = trial("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
-    real *y = trial_run(&t, "naive", 1);
+    struct fixture t = fixture("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
+    real *y = fixture_run(&t, "naive", 1);
     size_t order[3 * b];
     for (size_t i = 0; i < 3 * b; i++) order[i] = i / b * b + (i + c) % b;
     for (size_t n = 0; n < COUNT(rows); n++)
-        trial_put(&t, rows[n].name,
-                  rows_in_order(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b, rows[n].columns));
-    beyond("without the projections", relative_difference(trial_run(&t, "fast", 1), y, t.outputs), 0.1);
+        fixture_put(&t, rows[n].name,
+                  rows_in_order(fixture_tensor(&t, rows[n].name), order, rows[n].blocks * b, rows[n].columns));
+    beyond("without the projections", relative_difference(fixture_run(&t, "fast", 1), y, t.outputs), 0.1);
     for (size_t n = 0; n < COUNT(projection); n++)
         for (size_t row = 0; row < b; row++) {
-            real *w = trial_tensor(&t, projection[n]) + row * b;
+            real *w = fixture_tensor(&t, projection[n]) + row * b;
             memcpy(w, rows_in_order(w, order, b, 1), b * sizeof *w);
         }
     forms_within(&t, y, hilo_tolerance(&t.problem));
@@ -385,10 +385,10 @@ END_TEST
 /* A weight of zero does not mask NaN. The fast form never reads it (nan_stays_in_its_window). */
 START_TEST(nan_passes_the_mask_of_the_naive_form)
 {
-    struct trial t = trial("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
-    real *before = trial_run(&t, "naive", 1), *x = copy(t.x, t.inputs);
+    struct fixture t = fixture("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
+    real *before = fixture_run(&t, "naive", 1), *x = copy(t.x, t.inputs);
     for (size_t ch = 0; ch < 9; ch++) x[ch] = (real)NAN;
-    real *after = trial_run_on(&t, "naive", 1, x);
+    real *after = fixture_run_on(&t, "naive", 1, x);
     for (size_t i = 0; i < t.outputs; i++)
         ck_assert(i < 35 * 9 ? isnan((double)after[i]) : after[i] == before[i]);
 }
@@ -449,20 +449,20 @@ END_TEST
 START_TEST(lofi_is_no_low_pass)
 {
     enum { N = 196, C = 2 };
-    struct trial t = trial("--grid 14x14 --alpha 1", &hilo, 1, C, "", BIASES);
+    struct fixture t = fixture("--grid 14x14 --alpha 1", &hilo, 1, C, "", BIASES);
     real *x = zeros(N * C);
     for (size_t i = 0; i < N; i++) {
         x[i * C] = (i / 14 + i % 14) % 2 ? -1 : 1;
         x[i * C + 1] = ((real)(i / 28) - 3) / 4;
     }
     const real ask[] = {1, 0, 0, 0}, fine[] = {1, 0, 0, 0, 1, 0, 0, 0}, coarse[] = {0, 1, 0, 0, 0, 1, 0, 0};
-    trial_put(&t, "l_q", ask);
-    trial_put_identity(&t, "l_proj", C);
+    fixture_put(&t, "l_q", ask);
+    fixture_put_identity(&t, "l_proj", C);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        trial_put(&t, "l_kv", fine);
-        ck_assert(largest(trial_run_on(&t, forms[f], 1, x), N * C) == 0);
-        trial_put(&t, "l_kv", coarse);
-        real *y = trial_run_on(&t, forms[f], 1, x);
+        fixture_put(&t, "l_kv", fine);
+        ck_assert(largest(fixture_run_on(&t, forms[f], 1, x), N * C) == 0);
+        fixture_put(&t, "l_kv", coarse);
+        real *y = fixture_run_on(&t, forms[f], 1, x);
         ck_assert(y[0] > (real)0.01);
         for (size_t i = 0; i < N; i++)
             within("a checkerboard", fabs((double)(y[i * C] - x[i * C] * y[0])), 1e-3 * (double)y[0]);
@@ -474,11 +474,11 @@ END_TEST
 START_TEST(hifi_is_no_high_pass)
 {
     enum { N = 48, C = 6 };
-    struct trial t = trial("--grid 6x8 --heads 3 --alpha 0", &hilo, 1, C, "", "");
+    struct fixture t = fixture("--grid 6x8 --heads 3 --alpha 0", &hilo, 1, C, "", "");
     real v[C], y[C], *expected = zeros(N * C);
     for (size_t i = C; i < N * C; i++) t.x[i] = t.x[i % C];
-    linear_map(v, C, t.x, C, trial_tensor(&t, "h_qkv") + 2 * C * C, trial_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
-    linear_map(y, C, v, C, trial_tensor(&t, "h_proj"), trial_tensor(&t, "h_proj_b"), 1, C, C);
+    linear_map(v, C, t.x, C, fixture_tensor(&t, "h_qkv") + 2 * C * C, fixture_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
+    linear_map(y, C, v, C, fixture_tensor(&t, "h_proj"), fixture_tensor(&t, "h_proj_b"), 1, C, C);
     for (size_t i = 0; i < N * C; i++) expected[i] = y[i % C];
     forms_within(&t, expected, hilo_tolerance(&t.problem));
 }
@@ -490,8 +490,8 @@ START_TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };
     if (!images_there("high_frequencies_with_random_weights")) return;
-    struct trial t = trial("--grid 14x14 --heads 12 --alpha 0.5", &hilo, B, C, "", BIASES);
-    struct trial u = trial("--grid 14x14 --heads 12 --alpha 0.5 --pooled-queries", &hilo, B, C, "", BIASES);
+    struct fixture t = fixture("--grid 14x14 --heads 12 --alpha 0.5", &hilo, B, C, "", BIASES);
+    struct fixture u = fixture("--grid 14x14 --heads 12 --alpha 0.5 --pooled-queries", &hilo, B, C, "", BIASES);
     struct token_source source = {0};
     char origin[160];
     grid g;
@@ -503,7 +503,7 @@ START_TEST(high_frequencies_with_random_weights)
     for (uint64_t draw = 0; draw < DRAWS; draw++) {
         draw_parameters(&t.problem, 100 + draw);
         draw_parameters(&u.problem, 100 + draw);
-        real *y = trial_run(&t, "fast", 2), *pooled = trial_run_on(&u, "fast", 2, t.x);
+        real *y = fixture_run(&t, "fast", 2), *pooled = fixture_run_on(&u, "fast", 2, t.x);
         struct energy high = energy_of(y, B, C, 0, C / 2), low = energy_of(y, B, C, C / 2, C / 2);
         double smooth = share_above(energy_of(pooled, B, C, C / 2, C / 2));
         printf("    energy above: Hi-Fi %.3f, Lo-Fi %.3f; share: Hi-Fi %.2f, Lo-Fi %.2f, with pooled queries %.2f\n",

@@ -53,7 +53,7 @@ START_TEST(any_images_of_a_set_are_read)
             ck_assert(pixels[i] == (real)bytes[16 + right[r].first * SIZE + i] / 255);
     }
     for (size_t r = 0; r < COUNT(beyond); r++)
-        refused(image_set_read(pixels, &set, beyond[r].first, beyond[r].count), STATUS_BAD_INPUT, "the file has 7");
+        rejected(image_set_read(pixels, &set, beyond[r].first, beyond[r].count), STATUS_BAD_INPUT, "the file has 7");
     image_set_close(&set);
     image_set_close(&set);
 }
@@ -66,7 +66,7 @@ START_TEST(cut_sets_are_rejected)
         file_write("set", idx(), length);
         status s = image_set_open(&set, "set");
         if (length == IDX_SIZE) succeeds(s);
-        else refused(s, STATUS_BAD_INPUT, length < 16 ? "expected an IDX header" : "bytes");
+        else rejected(s, STATUS_BAD_INPUT, length < 16 ? "expected an IDX header" : "bytes");
         image_set_close(&set);
     }
 }
@@ -99,7 +99,7 @@ static bool set_is_read(void)
     real pixels[IDX_SIZE];
     struct image_set set;
     status s = image_set_open(&set, "file");
-    if (s.code) refused(s, STATUS_BAD_INPUT, "");
+    if (s.code) rejected(s, STATUS_BAD_INPUT, "");
     else succeeds(image_set_read(pixels, &set, 0, COUNT_IN_SET));
     for (size_t i = 16; i < IDX_SIZE && !s.code; i++) ck_assert(pixels[i - 16] == (real)bytes[i] / 255);
     image_set_close(&set);
@@ -111,7 +111,7 @@ static bool png_is_read(void)
     struct image im = random_image(4, 4, 5, 3), back;
     status s = image_read_png(&back, "file");
     if (!s.code) same_image(&back, &im);
-    else refused(s, STATUS_BAD_INPUT, "PNG");
+    else rejected(s, STATUS_BAD_INPUT, "PNG");
     ck_assert(!s.code || !back.pixels);
     image_release(&back);
     image_release(&im);
@@ -298,7 +298,7 @@ START_TEST(without_the_data_set)
     }
     ck_assert_double_eq(largest_difference(x, noise, 12), 0);
     source.kind = TOKENS_IMAGES;
-    refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "cannot be opened: No such file");
+    rejected(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "cannot be opened: No such file");
 }
 END_TEST
 
@@ -325,11 +325,11 @@ START_TEST(wrong_token_sources_are_rejected)
     for (size_t n = 0; n < COUNT(wrong); n++) {
         grid g = make_grid(wrong[n].grid);
         struct token_source source = {.path = wrong[n].path, .patch = wrong[n].patch, .first = wrong[n].first};
-        refused(tokens_make(x, wrong[n].batch, &g, wrong[n].channels, &source, NULL, 0), STATUS_BAD_INPUT,
+        rejected(tokens_make(x, wrong[n].batch, &g, wrong[n].channels, &source, NULL, 0), STATUS_BAD_INPUT,
                 wrong[n].message);
     }
     for (size_t a = 0; a < 3; a++)
-        refused(image_create(&im, a != 0, a != 1, a != 2), STATUS_BAD_INPUT, "expected at least 1 of each");
+        rejected(image_create(&im, a != 0, a != 1, a != 2), STATUS_BAD_INPUT, "expected at least 1 of each");
 }
 END_TEST
 
@@ -379,7 +379,7 @@ START_TEST(any_request_for_an_image_may_fail)
             else s = image_fit(&made, &im, 3, 3);
             memory_fail_after(-1);
             if (!s.code) image_release(&made);
-            else refused(s, STATUS_FAILURE, "not enough memory");
+            else rejected(s, STATUS_FAILURE, "not enough memory");
             ck_assert_uint_eq(memory_in_use(), before);
         }
         ck_assert_int_gt(requests, 1);

@@ -107,7 +107,7 @@ START_TEST(names_are_escaped_and_checked)
     ck_assert_mem_eq(file + 8, header, padded);
     for (size_t n = 0; n < COUNT(wrong); n++) {
         again[0].name = (char *)wrong[n][0];
-        refused(safetensors_write("file", again, 2), STATUS_BAD_INPUT, wrong[n][1]);
+        rejected(safetensors_write("file", again, 2), STATUS_BAD_INPUT, wrong[n][1]);
     }
     ck_assert_int_eq(folder_files(false), 1);
     tensors_release(&list);
@@ -185,7 +185,7 @@ static bool is_read(const void *bytes, size_t count, off_t more)
     memory_reset_peak();
     status s = safetensors_read(&list, "file");
     if (s.code) {
-        refused(s, STATUS_BAD_INPUT, "");
+        rejected(s, STATUS_BAD_INPUT, "");
         ck_assert_uint_lt(memory_peak() - before, 65536);
         ck_assert_str_ne(s.message, "");
         ck_assert(list.count == 0 && !list.tensor);
@@ -225,7 +225,7 @@ START_TEST(damaged_files_do_no_harm)
     succeeds(safetensors_open(&opened, "file"));
     size_t whole = file_read("file", bytes, sizeof bytes - 1);
     ck_assert_int_eq(truncate("file", 8), 0);
-    refused(safetensors_load(&opened), STATUS_FAILURE, "the file ended or failed while it was read");
+    rejected(safetensors_load(&opened), STATUS_FAILURE, "the file ended or failed while it was read");
     ck_assert_uint_eq(memory_in_use(), before);
     tensors_release(&list);
 
@@ -261,7 +261,7 @@ START_TEST(a_new_file_is_flushed_before_it_is_renamed)
     char bytes[3];
     file_write("file", "old", 3);
     disk_fails = true;
-    refused(safetensors_write("file", list.tensor, 2), STATUS_FAILURE, "cannot be written: Input/output error");
+    rejected(safetensors_write("file", list.tensor, 2), STATUS_FAILURE, "cannot be written: Input/output error");
     disk_fails = false;
     ck_assert_int_eq(folder_files(false), 1);
     ck_assert_uint_eq(file_read("file", bytes, sizeof bytes), 3);
@@ -313,7 +313,7 @@ START_TEST(any_request_for_memory_may_fail)
         s = read_or_write(write, &list);
         memory_fail_after(-1);
         cJSON_InitHooks(NULL);
-        if (s.code) refused(s, STATUS_FAILURE, "not enough memory");
+        if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
         ck_assert_uint_eq(memory_in_use(), before);
         ck_assert_int_eq(folder_files(false), 1);
     }

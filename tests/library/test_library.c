@@ -134,7 +134,7 @@ START_TEST(c_interface_computes_what_each_form_computes)
         ck_assert(API(plan_multiply_adds)(plan) == form_multiply_adds(inner, p));
         struct plan asked;
         succeeds(plan_prepare(&asked, p, inner, 2));
-        ck_assert_uint_eq(API(plan_bytes)(plan), room_bytes(&asked.room));
+        ck_assert_uint_eq(API(plan_bytes)(plan), arena_bytes(&asked.arena));
         plan_release(&asked);
         API(plan_release)(plan);
         ck_assert_uint_eq(memory_in_use(), before);
@@ -202,7 +202,7 @@ START_TEST(operators_are_described_as_declared)
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "options")) {
         const struct option *o = &d->options[n++];
         same(item, "name", o->name);
-        same(item, "default", o->fallback);
+        same(item, "default", o->default_value);
         same(item, "choices", o->choices);
         same(item, "meaning", o->meaning);
         ck_assert(cJSON_GetObjectItem(item, "low")->valuedouble == o->low);

@@ -61,7 +61,7 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     golden_open(&g, d, name);
     size_t count = g.expected->count, columns = g.expected->size[g.expected->axes - 1];
     double kappa = sensitivity(&g.problem, g.x->data, reference(&g.problem, g.x->data));
-    double tolerance = promise_tolerance(&g.problem);
+    double tolerance = property_tolerance(&g.problem);
 
     /* Step 1: in WebAssembly. */
     size_t forms = 0;
@@ -194,8 +194,8 @@ START_TEST(kernel_of_a_live_figure_gives_y)
         compare(&other, &unit, &g, s, exchanged, v, y);
     }
     snprintf(what, sizeof what, "%s %s", s->name, s->settings);
-    within(what, error / unit, promise_tolerance(&g.problem));
-    beyond("    two rows exchanged", other / unit, promise_tolerance(&g.problem));
+    within(what, error / unit, property_tolerance(&g.problem));
+    beyond("    two rows exchanged", other / unit, property_tolerance(&g.problem));
     golden_close(&g);
 }
 END_TEST

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/lisa.h"
 
@@ -207,14 +207,14 @@ static inline const char *local_kernel(const char *word, const char *place)
 }
 
 /* A problem of these sizes with normal parameters. */
-static inline struct trial lisa_trial(const struct sizes *z, const char *word)
+static inline struct fixture lisa_fixture(const struct sizes *z, const char *word)
 {
     char options[120], latents[24], without[24];
     snprintf(options, sizeof options, "--grid %s --equation %ld --heads %zu%s", z->grid, strtol(word, NULL, 10),
              z->h, local_kernel(word, z->grid));
     snprintf(latents, sizeof latents, "D=%zu", z->D);
     snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
-    return trial(options, &lisa, z->B, z->c * z->h, latents, without);
+    return fixture(options, &lisa, z->B, z->c * z->h, latents, without);
 }
 
 static inline struct lisa_problem resolved(const struct problem *p)
@@ -297,9 +297,9 @@ static inline double tolerance(const struct problem *p, const real *x)
 }
 
 /* The same, relative to the largest entry of the naive form's y. */
-static inline double relative_tolerance(struct trial *t)
+static inline double relative_tolerance(struct fixture *t)
 {
-    if (!t->y) t->y = trial_run(t, "naive", 1);
+    if (!t->y) t->y = fixture_run(t, "naive", 1);
     return tolerance(&t->problem, t->x) / largest(t->y, t->outputs);
 }
 

@@ -13,13 +13,13 @@ static const char *const variants[] = {
 };
 static const char *const variants_without[] = {"", "ba", "", "", "", "", ""};
 
-static void join(char *all, size_t room, const char *options, const char *variant)
+static void join(char *all, size_t arena, const char *options, const char *variant)
 {
     static const char *const local[] = {"--kernel 3", "--kernel 3x3", "--kernel 3x3x3"};
     size_t further = 0;         /* axes after the first */
     for (const char *at = options; *at; at++) further += *at == 'x';
     if (!strcmp(variant, "local") && further < COUNT(local)) variant = local[further];
-    snprintf(all, room, "%s %s", options, variant);
+    snprintf(all, arena, "%s %s", options, variant);
 }
 
 /* Grids one token wide, prime, odd, even, not square, of one to three axes; single latents and channels, numbers of
@@ -137,7 +137,7 @@ static double projection_growth(const struct problem *p, const real *x)
 }
 
 /* PyTorch projects x itself: C + c + 5 roundings more, for projecting and normalising, which grow as above. */
-static double golden_tolerance(struct trial *t)
+static double golden_tolerance(struct fixture *t)
 {
     const struct lisa_problem l = resolved(&t->problem);
     double grown = natural_size(&t->problem, t->x) * projection_growth(&t->problem, t->x);
@@ -160,13 +160,13 @@ END_TEST
 START_TEST(heads_may_have_their_own_rpe)
 {
     static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
-    struct trial shared = lisa_trial(&z, "4"), each = shared;
+    struct fixture shared = lisa_fixture(&z, "4"), each = shared;
     size_t C = 9, h = 3, P = shared.problem.grid.offsets;
-    real *own = normal(3, P * h), *column = trial_tensor(&shared, "e");
+    real *own = normal(3, P * h), *column = fixture_tensor(&shared, "e");
 
     /* Step 1: all three columns, through a file's list as `apply` would bind them. */
     struct tensors file = file_of("x 2x12x9 w_qkv 27x9 e 35x3", "");
-    memcpy(file.tensor[1].data, trial_tensor(&each, "w_qkv"), 3 * C * C * sizeof *own);
+    memcpy(file.tensor[1].data, fixture_tensor(&each, "w_qkv"), 3 * C * C * sizeof *own);
     file.tensor[2].data = own;
     succeeds(bound_to(&each.problem, "--grid 3x4 --equation 4 --heads 3", &lisa, &file));
 
@@ -175,7 +175,7 @@ START_TEST(heads_may_have_their_own_rpe)
     for (int f = 0; (form = operator_form_at(&lisa, f)); f++)
         for (size_t a = 0; a < h; a++) {
             for (size_t r = 0; r < P; r++) column[r] = own[r * h + a];
-            real *y = trial_run(&each, form->name, 2), *y_shared = trial_run(&shared, form->name, 2);
+            real *y = fixture_run(&each, form->name, 2), *y_shared = fixture_run(&shared, form->name, 2);
             double each_one = tolerance(&each.problem, each.x), all = tolerance(&shared.problem, shared.x);
             double allowed = f == 0 ? 0 : 2 * fmax(each_one, all), error = 0, others = 0;
             for (size_t i = 0; i < each.outputs; i++) {
@@ -287,15 +287,15 @@ START_TEST(resampling_that_cannot_be_is_an_error)
 {
     real y[16], x[16] = {0};
     size_t before = memory_in_use();
-    refused(regrid(y, x, 1, (size_t[]){4, 1, 1}, (size_t[]){3, 1, 1}, 1, REGRID_ZEROS), STATUS_BAD_INPUT,
+    rejected(regrid(y, x, 1, (size_t[]){4, 1, 1}, (size_t[]){3, 1, 1}, 1, REGRID_ZEROS), STATUS_BAD_INPUT,
             "found 3 tokens along axis 1 for 4");
-    refused(regrid(y, x, 1, (size_t[]){4, 0, 1}, (size_t[]){4, 1, 1}, 1, REGRID_BICUBIC), STATUS_BAD_INPUT,
+    rejected(regrid(y, x, 1, (size_t[]){4, 0, 1}, (size_t[]){4, 1, 1}, 1, REGRID_BICUBIC), STATUS_BAD_INPUT,
             "found no token along axis 2");
     for (long requests = 0; requests < 3; requests++) {
         memory_fail_after(requests);
         status s = regrid(y, x, 1, (size_t[]){3, 1, 1}, (size_t[]){4, 1, 1}, 1, REGRID_ZEROS);
         memory_fail_after(-1);
-        refused(s, STATUS_FAILURE, "a resampled table");
+        rejected(s, STATUS_FAILURE, "a resampled table");
         ck_assert_uint_eq(memory_in_use(), before);
     }
 }
@@ -304,11 +304,11 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &lisa, .trial_tolerance = relative_tolerance, .golden_trial = golden_tolerance,
+        .operator = &lisa, .fixture_tolerance = relative_tolerance, .golden_fixture = golden_tolerance,
         .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes, .golden = golden,
         .errors = errors, .counted = counted, .memory = memory, .stated = stated,
     };
-    static const struct battery local = {.operator = &lisa, .trial_tolerance = relative_tolerance, .sizes = windows};
+    static const struct battery local = {.operator = &lisa, .fixture_tolerance = relative_tolerance, .sizes = windows};
     Suite *suite = suite_create("LiSA");
     add_battery(suite, &tables);
     add_battery(suite, &local);

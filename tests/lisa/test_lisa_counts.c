@@ -27,7 +27,7 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
     bool biased = core == EQ5_BIASED || core == FIG6_BIASED;
     snprintf(words, sizeof words, "--grid %zu%s", N, options[core]);
     snprintf(latents, sizeof latents, "D=%zu", D);
-    struct trial t = trial(words, core ? &lisa : &msa, 1, c, latents,
+    struct fixture t = fixture(words, core ? &lisa : &msa, 1, c, latents,
                            biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
     if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, zeros(t.outputs));
 
@@ -67,7 +67,7 @@ START_TEST(local_kernels_multiply_where_they_meet_the_grid)
 {
     char options[80];
     snprintf(options, sizeof options, "--grid %s --kernel %s", window_size[_i].grid, window_size[_i].kernel);
-    struct trial t = trial(options, &lisa, 1, 2, "D=3", "b_qkv w_o b_o");
+    struct fixture t = fixture(options, &lisa, 1, 2, "D=3", "b_qkv w_o b_o");
     const struct lisa_problem p = resolved(&t.problem);
     size_t N = p.heads.N, S = 0;
     for (size_t i = 0; i < N; i++)
@@ -106,7 +106,7 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
     size_t k = 3 + 2 * (size_t)_i;
     char options[80];
     snprintf(options, sizeof options, "--grid 14x14 --kernel %zux%zu", k, k);
-    struct trial t = trial(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
+    struct fixture t = fixture(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
     const struct lisa_problem p = resolved(&t.problem);
     double printed = published("lisa", "3c", row[_i], "flops"), norms = 5 * 25 * 196 * 192 / 1e9;
     double core = counted_run(&t, zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
@@ -121,20 +121,20 @@ END_TEST
 START_TEST(fft_forms_cost_what_is_counted)
 {
     static const char *const forms[] = {"fast", "fftw"};
-    struct trial eq10 = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
-    struct trial eq4 = trial("--grid 8 --heads 2 --equation 4", &lisa, 1, 8, "", "");
-    struct trial odd = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=7", "");
-    struct trial wide = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "w_o b_o");
-    struct trial one = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "");
+    struct fixture eq10 = fixture("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
+    struct fixture eq4 = fixture("--grid 8 --heads 2 --equation 4", &lisa, 1, 8, "", "");
+    struct fixture odd = fixture("--grid 8 --heads 2", &lisa, 1, 8, "D=7", "");
+    struct fixture wide = fixture("--grid 8 --equation 4", &lisa, 1, 8, "", "w_o b_o");
+    struct fixture one = fixture("--grid 8 --equation 4", &lisa, 1, 8, "", "");
     for (size_t f = 0; f < COUNT(forms); f++) {
-        double seven = trial_hearts(&odd, operator_form(&lisa, forms[f])) / 2;
-        double eight = trial_hearts(&wide, operator_form(&lisa, forms[f]));
+        double seven = fixture_cores(&odd, operator_form(&lisa, forms[f])) / 2;
+        double eight = fixture_cores(&wide, operator_form(&lisa, forms[f]));
         ck_assert_double_eq(seven, 40 * 2.5 * 8 * 3 + 32 * (4 * 8 + 2 * 8));
         within("Eq. 4, 8 channels", fabs(eight - (64 * 2.5 * 15 * log2(15) + 32 * (4 * 15 + 4 * 8))) / eight, 1e-12);
-        double before = eight - trial_hearts(&one, operator_form(&lisa, forms[f]));
+        double before = eight - fixture_cores(&one, operator_form(&lisa, forms[f]));
         ck_assert_double_eq(before, f ? 0 : 8 * 8 * 8);
-        double ten = trial_hearts(&eq10, operator_form(&lisa, forms[f])) / 2;
-        double four = trial_hearts(&eq4, operator_form(&lisa, forms[f])) / 2;
+        double ten = fixture_cores(&eq10, operator_form(&lisa, forms[f])) / 2;
+        double four = fixture_cores(&eq4, operator_form(&lisa, forms[f])) / 2;
         ck_assert_double_eq(ten, 16 * 2.5 * 8 * 3 + 8 * (4 * 8 + 2 * 8));
         within("Eq. 4", fabs(four - (16 * 2.5 * 15 * log2(15) + 8 * (4 * 15 + 4 * 8))) / four, 1e-12);
     }

@@ -170,7 +170,7 @@ START_TEST(a_softmax_makes_no_gradient_filter)
     enum { N = 30, c = 4 };
     struct one_head o = filtering(_i);
     real *q = normal(1, N * c), *k = normal(2, N * c), *r = normal(3, N * N), *ones = filled(N * c, 1);
-    real *y = zeros(N * c), *room;
+    real *y = zeros(N * c), *arena;
     size_t reals;
 
     attention_naive(y, zeros(N * N), q, k, ones, r, (real)0.5, N, N, c);
@@ -180,10 +180,10 @@ START_TEST(a_softmax_makes_no_gradient_filter)
         .q = q, .k = k, .v = ones, .q_stride = c, .k_stride = c, .v_stride = c,
     };
     ck_assert(attention_fast_workspace(&reals, c, N));
-    room = memory_reals(reals, 1, 1, 1);
-    ck_assert_ptr_nonnull(room);
-    attention_fast(y, c, &a, 0, N, room);
-    memory_free(room);
+    arena = memory_reals(reals, 1, 1, 1);
+    ck_assert_ptr_nonnull(arena);
+    attention_fast(y, c, &a, 0, N, arena);
+    memory_free(arena);
     within("softmax, tiled", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
     real *dotted = copy(ones, N * c);
     for (size_t ch = 0; ch < c; ch++) dotted[ch] = (real)1.01;
@@ -302,16 +302,16 @@ END_TEST
 START_TEST(scale_of_query_and_key_is_lost)
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
-    struct trial t = lisa_trial(&z, equation_word[_i]);
+    struct fixture t = lisa_fixture(&z, equation_word[_i]);
     size_t C = 6;
-    real *y = trial_run(&t, "naive", 1), *w = trial_tensor(&t, "w_qkv"), *b = trial_tensor(&t, "b_qkv");
+    real *y = fixture_run(&t, "naive", 1), *w = fixture_tensor(&t, "w_qkv"), *b = fixture_tensor(&t, "b_qkv");
     for (size_t row = 0; row < 2 * C; row++) {
         for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
         b[row] *= row < C ? 2 : 8;
     }
-    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    equal(fixture_run(&t, "naive", 1), y, t.outputs);
     for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
-    unequal(trial_run(&t, "naive", 1), y, t.outputs);
+    unequal(fixture_run(&t, "naive", 1), y, t.outputs);
 }
 END_TEST
 

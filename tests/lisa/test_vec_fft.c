@@ -85,13 +85,13 @@ static double relative_length(const real *a, const real *b, size_t n)
 /* ---- a transform by itself --------------------------------------------- */
 
 /* Tables of n points, ready to run; the room holds them. */
-static struct room ready(struct lane_fft *fft, size_t n)
+static struct arena ready(struct vec_fft *fft, size_t n)
 {
-    struct room room = room_open(1);
-    lane_fft_prepare(fft, &room, n);
-    succeeds(room_place(&room, NULL));
+    struct arena arena = arena_open(1);
+    lane_fft_prepare(fft, &arena, n);
+    succeeds(arena_allocate(&arena, NULL));
     lane_fft_load(fft);
-    return room;
+    return arena;
 }
 
 /* A line whose points are `stride` reals apart.  The inverse transform exchanges real and imaginary parts. */
@@ -101,15 +101,15 @@ static point load_strided(void *line, size_t place)
 {
     const struct strided *s = line;
     size_t i = place / POINT;
-    return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
+    return (point){vec_load(s->re + i * s->stride), vec_load(s->im + i * s->stride)};
 }
 
 static void store_strided(void *line, size_t place, point z)
 {
     const struct strided *s = line;
     size_t i = place / POINT;
-    lanes_store(s->re + i * s->stride, z.re);
-    lanes_store(s->im + i * s->stride, z.im);
+    vec_store(s->re + i * s->stride, z.re);
+    vec_store(s->im + i * s->stride, z.im);
 }
 
 static void enter_strided(const struct lane_stage *stage, void *source, void *line)
@@ -124,12 +124,12 @@ static void leave_strided(const struct lane_stage *stage, void *line, void *sink
 
 /* A line of n points, from_stride points apart, transformed in place or out of place.  The inverse is not divided by
  * n. */
-static void transform(const struct lane_fft *fft, real *to, size_t to_stride,
+static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
                       real *from, size_t from_stride, bool inverse, real *line)
 {
     size_t re = inverse ? LANES : 0, im = LANES - re;
     struct strided source = {from + re, from + im, from_stride * POINT}, sink = {to + re, to + im, to_stride * POINT};
-    lane_pass(fft, enter_strided, &source, leave_strided, &sink, line);
+    vec_pass(fft, enter_strided, &source, leave_strided, &sink, line);
 }
 
 /* Every n up to 256 without a prime factor beyond 7, both directions; in place, out of place and with a stride. Both
@@ -139,8 +139,8 @@ START_TEST(every_lane_is_fftw)
     double share = 0, usual = 0, noticed = INFINITY;
     for (size_t n = 1; n <= LONGEST; n++) {
         if (!smooth(n)) continue;
-        struct lane_fft lane;
-        struct room room = ready(&lane, n);
+        struct vec_fft lane;
+        struct arena arena = ready(&lane, n);
         real *a = random_points(n, n), *line = points(n), *wide = points(3 * n), *b = points(n);
         for (int inverse = 0; inverse < 2; inverse++) {
             real *z = interleaved(a, n);
@@ -167,7 +167,7 @@ START_TEST(every_lane_is_fftw)
             fft_release(&fft);
         }
         free_points();
-        room_release(&room);
+        arena_release(&arena);
     }
     within("lanes - FFTW, all n <= 256, share of the bound", share, 1);
     within("    share of the statistical bound", usual, 1);
@@ -187,12 +187,12 @@ static const struct { const char *grid; bool wraps, one_for_all; } convolution[]
 START_TEST(a_grid_convolves)
 {
     bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
-    struct room room = room_open(1);
-    struct lane_grid g;
+    struct arena arena = arena_open(1);
+    struct vec_grid g;
     grid tokens;
     succeeds(grid_parse(&tokens, convolution[_i].grid));
-    lane_grid_prepare(&g, &room, &tokens, &(grid){0}, wraps);
-    succeeds(room_place(&room, NULL));
+    lane_grid_prepare(&g, &arena, &tokens, &(grid){0}, wraps);
+    succeeds(arena_allocate(&arena, NULL));
     lane_grid_load(&g);
     ck_assert_uint_eq(g.half, g.points / g.size[2] * (g.size[2] / 2 + 1));
     size_t N = tokens.tokens, entries = wraps ? N : tokens.offsets;
@@ -243,37 +243,37 @@ START_TEST(a_grid_convolves)
     within(convolution[_i].grid, error, tolerance);
     if (N > 2) beyond("with the kernel flipped", flipped, tolerance);
     free_points();
-    room_release(&room);
+    arena_release(&arena);
 }
 END_TEST
 
-START_TEST(other_sizes_are_refused)
+START_TEST(other_sizes_are_rejected)
 {
     static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
-    struct lane_fft fft;
+    struct vec_fft fft;
     for (size_t s = 0; s < COUNT(size); s++) {
-        struct room room = room_open(1);
-        lane_fft_prepare(&fft, &room, size[s]);
-        refused(room_place(&room, NULL), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
+        struct arena arena = arena_open(1);
+        lane_fft_prepare(&fft, &arena, size[s]);
+        rejected(arena_allocate(&arena, NULL), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
     }
 
     size_t before = memory_in_use();
-    struct room room = room_open(1);
-    lane_fft_prepare(&fft, &room, 56);
+    struct arena arena = arena_open(1);
+    lane_fft_prepare(&fft, &arena, 56);
     memory_fail_after(0);
-    status s = room_place(&room, NULL);
+    status s = arena_allocate(&arena, NULL);
     memory_fail_after(-1);
-    refused(s, STATUS_FAILURE, "memory");
+    rejected(s, STATUS_FAILURE, "memory");
     ck_assert_uint_eq(memory_in_use(), before);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lane_fft");
+    Suite *suite = suite_create("vec_fft");
     TCase *line = add_case(suite, "one axis");
     tcase_add_test(line, every_lane_is_fftw);
-    tcase_add_test(line, other_sizes_are_refused);
+    tcase_add_test(line, other_sizes_are_rejected);
     TCase *axes = add_case(suite, "grids");
     tcase_add_loop_test(axes, a_grid_convolves, 0, (int)COUNT(convolution));
     return run_suite(suite);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/msa.h"
 
 static inline struct msa_problem msa_resolved(const struct problem *p)

@@ -289,11 +289,11 @@ static struct position position(int n)
 }
 
 /* Its embedding, loaded: the last of p's tables, released with the room. */
-static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct room *room, const struct position *p)
+static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct arena *arena, const struct position *p)
 {
-    *room = room_open(1);
-    attention_rpe_prepare(rpe, room, &p->window, p->columns);
-    succeeds(room_place(room, NULL));
+    *arena = arena_open(1);
+    attention_rpe_prepare(rpe, arena, &p->window, p->columns);
+    succeeds(arena_allocate(arena, NULL));
     attention_rpe_load(rpe, &p->whole, p->e - (p->columns - 1));
     return attention_rpe_table(rpe, p->columns - 1);
 }
@@ -319,10 +319,10 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 {
     struct position p = position(_i);
     struct attention_rpe rpe;
-    struct room room;
+    struct arena arena;
     size_t N = p.window.tokens, overrun = 64 / sizeof(real), wide = 3 * LANES;
     real *expected = written_out(&p), *r = zeros(ATTENTION_TILE * wide + overrun + 1);
-    struct attention_rpe_table table = loaded(&rpe, &room, &p);
+    struct attention_rpe_table table = loaded(&rpe, &arena, &p);
 
     if (p.window.tokens == p.whole.tokens) {
         real *written_down = zeros(N * N);
@@ -341,8 +341,8 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
                 for (size_t l = 0; l < queries; l++)
                     ck_assert(r[t * wide + l] == expected[(i + l) * N + j + t]);
         }
-    room_release(&room);
-    room_release(&room);
+    arena_release(&arena);
+    arena_release(&arena);
     ck_assert_uint_eq(memory_in_use(), 0);
 }
 END_TEST
@@ -614,8 +614,8 @@ END_TEST
 
 static real exp2_of(real x)
 {
-    lanes all = (lanes){0} + x;
-    return exp2_lanes(all)[LANES - 1];
+    vec all = (vec){0} + x;
+    return exp2_vec(all)[LANES - 1];
 }
 
 /* Tolerance, 1.5 ulp: half for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, of its

@@ -10,12 +10,12 @@ static const char *const forms[] = {"naive", "fast"};
 
 /* y of the definition, in doubles: token j sees token i if both lie in one window of the plane rolled by -t, and both
  * or neither were carried round it along each axis; R by the offset on the grid.  One image, no biases. */
-static real *by_coordinates(struct trial *t, size_t H, size_t W, size_t h, size_t s, size_t shift)
+static real *by_coordinates(struct fixture *t, size_t H, size_t W, size_t h, size_t s, size_t shift)
 {
     size_t N = H * W, C = problem_size(&t->problem, "C"), c = C / h;
     real *qkv = zeros(N * 3 * C), *y = zeros(N * C);
-    const real *rpe = trial_tensor(t, "rpe");
-    linear_map(qkv, 3 * C, t->x, C, trial_tensor(t, "w_qkv"), NULL, N, C, 3 * C);
+    const real *rpe = fixture_tensor(t, "rpe");
+    linear_map(qkv, 3 * C, t->x, C, fixture_tensor(t, "w_qkv"), NULL, N, C, 3 * C);
     for (size_t a = 0; a < h; a++)
         for (size_t i = 0; i < N; i++) {
             wide_real sum = 0, total[64] = {0};
@@ -48,13 +48,13 @@ START_TEST(shifted_windows_by_coordinates)
     size_t H = plane[_i].H, W = plane[_i].W, s = plane[_i].s;
     char options[120], plain[80];
     snprintf(plain, sizeof plain, "--grid %zux%zu --heads 2 --window %zu", H, W, s);
-    struct trial t = trial(plain, &msa, 1, 8, "", "b_qkv w_o b_o");
+    struct fixture t = fixture(plain, &msa, 1, 8, "", "b_qkv w_o b_o");
     for (size_t shift = 0; shift < s; shift++) {
         snprintf(options, sizeof options, "%s --shift %zu", plain, shift);
-        struct trial u = trial(options, &msa, 1, 8, "", "b_qkv w_o b_o");
+        struct fixture u = fixture(options, &msa, 1, 8, "", "b_qkv w_o b_o");
         real *y = by_coordinates(&u, H, W, 2, s, shift);
         for (size_t f = 0; f < COUNT(forms); f++) {
-            real *shifted = trial_run(&u, forms[f], 1), *not = trial_run(&t, forms[f], 1);
+            real *shifted = fixture_run(&u, forms[f], 1), *not = fixture_run(&t, forms[f], 1);
             within(options, relative_difference(shifted, y, u.outputs), 2 * msa_tolerance(&u.problem));
             if (!shift) equal(shifted, not, u.outputs);
             else beyond("    than not shifted", relative_difference(shifted, not, u.outputs), 0.01);
@@ -68,25 +68,25 @@ END_TEST
 START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
 {
     enum { N = 15, C = 6, h = 3 };
-    struct trial plain = trial("--grid 3x5 --heads 3", &msa, 1, C, "", "b_qkv w_o");
+    struct fixture plain = fixture("--grid 3x5 --heads 3", &msa, 1, C, "", "b_qkv w_o");
     const char *by_block = "--grid 3x5 --heads 3 --lambda 0 --gamma 0 --head-map block", *without = "b_qkv w_o";
-    struct trial block = trial(by_block, &msa, 1, C, "", without);
-    struct trial modulo = trial("--grid 3x5 --heads 3 --lambda 0 --gamma 0", &msa, 1, C, "", without);
-    struct trial powers = trial("--grid 3x5 --heads 3 --gamma 0 --head-map block", &msa, 1, C, "", without);
-    struct trial sums = trial("--grid 3x5 --heads 3 --lambda 0 --head-map block", &msa, 1, C, "", without);
-    real *w = trial_tensor(&plain, "w_qkv"), *exchanged = trial_tensor(&modulo, "w_qkv");
+    struct fixture block = fixture(by_block, &msa, 1, C, "", without);
+    struct fixture modulo = fixture("--grid 3x5 --heads 3 --lambda 0 --gamma 0", &msa, 1, C, "", without);
+    struct fixture powers = fixture("--grid 3x5 --heads 3 --gamma 0 --head-map block", &msa, 1, C, "", without);
+    struct fixture sums = fixture("--grid 3x5 --heads 3 --lambda 0 --head-map block", &msa, 1, C, "", without);
+    real *w = fixture_tensor(&plain, "w_qkv"), *exchanged = fixture_tensor(&modulo, "w_qkv");
     for (size_t ch = 0; ch < C; ch++)
         memcpy(exchanged + (2 * C + ch) * C, w + (2 * C + ch % h * (C / h) + ch / h) * C, C * sizeof *w);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run(&plain, forms[f], 1), *order = trial_run(&modulo, forms[f], 1), *back = zeros(N * C);
+        real *y = fixture_run(&plain, forms[f], 1), *order = fixture_run(&modulo, forms[f], 1), *back = zeros(N * C);
         for (size_t i = 0; i < N; i++)
             for (size_t ch = 0; ch < C; ch++) back[i * C + ch % h * (C / h) + ch / h] = order[i * C + ch];
         double tolerance = 2 * msa_tolerance(&plain.problem);
-        within("by block", relative_difference(trial_run(&block, forms[f], 1), y, N * C), tolerance);
+        within("by block", relative_difference(fixture_run(&block, forms[f], 1), y, N * C), tolerance);
         within("modulo", relative_difference(back, y, N * C), tolerance);
         beyond("    not in order", relative_difference(order, y, N * C), 0.01);
-        beyond("    with powers", relative_difference(trial_run(&powers, forms[f], 1), y, N * C), 0.01);
-        beyond("    with sums", relative_difference(trial_run(&sums, forms[f], 1), y, N * C), 0.01);
+        beyond("    with powers", relative_difference(fixture_run(&powers, forms[f], 1), y, N * C), 0.01);
+        beyond("    with sums", relative_difference(fixture_run(&sums, forms[f], 1), y, N * C), 0.01);
     }
 }
 END_TEST
@@ -94,12 +94,12 @@ END_TEST
 /* ELSA, Eq. 8: without ghost_mul, lambda = 0.  Options ask for the tensors; a file may bring them without options. */
 START_TEST(ghost_heads_are_asked_for)
 {
-    struct trial both = trial("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "");
-    struct trial alone = trial("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "ghost_mul");
+    struct fixture both = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "");
+    struct fixture alone = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "ghost_mul");
     struct problem plain = shaped("--grid 3x5 --heads 2", &msa, 1, 4, "", "");
     struct problem asked = shaped("--grid 3x5 --heads 2 --head-map block", &msa, 1, 4, "", "");
     for (size_t f = 0; f < COUNT(forms); f++)
-        equal(trial_run(&both, forms[f], 1), trial_run(&alone, forms[f], 1), both.outputs);
+        equal(fixture_run(&both, forms[f], 1), fixture_run(&alone, forms[f], 1), both.outputs);
     ck_assert(!plain.tensor[problem_row(&plain, "ghost_add")].present);
     ck_assert(asked.tensor[problem_row(&asked, "ghost_mul")].present);
     ck_assert_uint_eq(problem_parameters(&asked) - problem_parameters(&plain), 2 * 4 * 5 * 9);
@@ -108,7 +108,7 @@ START_TEST(ghost_heads_are_asked_for)
     succeeds(bound_to(&plain, "--grid 3x5", &msa, &file));
     ck_assert(problem_tensor(&plain, "ghost_mul") != NULL);
     file.count = 3;
-    refused(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
+    rejected(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
 }
 END_TEST
 
@@ -116,17 +116,17 @@ END_TEST
 START_TEST(one_embedding_serves_all_heads)
 {
     enum { P = 7 * 9, C = 8 };
-    struct trial t = trial("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
+    struct fixture t = fixture("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
     struct tensors file = file_of("x 1x20x8 w_qkv 24x8 rpe 63x2", "");
     struct tensor *list = file.tensor;
-    memcpy(list[1].data, trial_tensor(&t, "w_qkv"), 3 * C * C * sizeof(real));
-    for (size_t p = 0; p < P; p++) list[2].data[2 * p] = list[2].data[2 * p + 1] = trial_tensor(&t, "rpe")[p];
+    memcpy(list[1].data, fixture_tensor(&t, "w_qkv"), 3 * C * C * sizeof(real));
+    for (size_t p = 0; p < P; p++) list[2].data[2 * p] = list[2].data[2 * p + 1] = fixture_tensor(&t, "rpe")[p];
     succeeds(bound_to(&u.problem, "--grid 4x5 --heads 2", &msa, &file));
     for (size_t f = 0; f < COUNT(forms); f++)
-        ck_assert(!memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
+        ck_assert(!memcmp(fixture_run(&t, forms[f], 1), fixture_run(&u, forms[f], 1), t.outputs * sizeof(real)));
     list[2].data[P] += 1;       /* of the second head */
     for (size_t f = 0; f < COUNT(forms); f++)
-        ck_assert(memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
+        ck_assert(memcmp(fixture_run(&t, forms[f], 1), fixture_run(&u, forms[f], 1), t.outputs * sizeof(real)));
 }
 END_TEST
 

@@ -51,7 +51,7 @@ static const char *const golden[] = {
 };
 
 /* PyTorch projects x itself: sqrt C roundings for each projection, which also pass through scores below 12. */
-static double golden_tolerance(struct trial *t)
+static double golden_tolerance(struct fixture *t)
 {
     return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;
 }
@@ -116,19 +116,19 @@ static const struct { size_t seen, all; } pairs[] = {       /* of the cases in c
 };
 START_TEST(pairs_across_a_seam_are_not_multiplied)
 {
-    struct trial t = trial(counted[_i].options, &msa, counted[_i].batch, counted[_i].channels, "", "");
+    struct fixture t = fixture(counted[_i].options, &msa, counted[_i].batch, counted[_i].channels, "", "");
     const struct msa_problem m = msa_resolved(&t.problem);
     const struct windows *w = &m.windows;
     size_t seen = 0;
     for (size_t i = 0; i < m.heads.N; i++)
         for (size_t j = 0; j < m.heads.N; j++) {
-            size_t window = windows_of(w, i), side = windows_side_of(w, window, windows_entry(w, i));
-            seen += window == windows_of(w, j) && side == windows_side_of(w, window, windows_entry(w, j));
+            size_t window = windows_of(w, i), side = windows_region_of(w, window, windows_entry(w, i));
+            seen += window == windows_of(w, j) && side == windows_region_of(w, window, windows_entry(w, j));
         }
     ck_assert_uint_eq(seen, pairs[_i].seen);
     double B = (double)m.heads.B, products = (m.ghost.add ? 3 : 2) * B * (double)m.heads.C, all = (double)pairs[_i].all;
-    ck_assert(trial_hearts(&t, operator_form(&msa, "fast")) == products * (double)seen);
-    ck_assert(trial_hearts(&t, operator_form(&msa, "naive")) == products * all + B * (double)m.heads.h * all);
+    ck_assert(fixture_cores(&t, operator_form(&msa, "fast")) == products * (double)seen);
+    ck_assert(fixture_cores(&t, operator_form(&msa, "naive")) == products * all + B * (double)m.heads.h * all);
 }
 END_TEST
 
@@ -138,10 +138,10 @@ START_TEST(ghost_heads_have_no_windows_and_no_roots)
     struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");
     struct problem p;
     real *block;
-    refused(bound_to(&p, "--grid 4x4 --window 2", &msa, &file), STATUS_BAD_INPUT,
+    rejected(bound_to(&p, "--grid 4x4 --window 2", &msa, &file), STATUS_BAD_INPUT,
             "tensor ghost_add: not of this operator with these options");
     p = shaped("--grid 3x3 --lambda 0.5", &msa, 1, 4, "", "");
-    refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
+    rejected(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
     memory_free(block);
 }
 END_TEST
@@ -149,7 +149,7 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes,
+        .operator = &msa, .tolerance = msa_tolerance, .golden_fixture = golden_tolerance, .sizes = sizes,
         .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };

@@ -258,13 +258,13 @@ static const struct { const struct declaration *layer; entry *expected; const ch
     {&layer_head, expected_head, "--classes 1", 1, 33, "N=1", "b"},
 };
 
-static struct trial drawn(int n)
+static struct fixture drawn(int n)
 {
-    return trial(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
+    return fixture(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
 }
 
 /* y of a trial by the equations above. */
-static real *expected_output(const struct trial *t, entry *one)
+static real *expected_output(const struct fixture *t, entry *one)
 {
     const struct problem *p = &t->problem;
     int axes;
@@ -282,19 +282,19 @@ static real *expected_output(const struct trial *t, entry *one)
 
 /* Largest error against 32 sqrt(T) u, T multiply-adds for an output (promises.h derives it); root mean square against
  * the statistical bound of roundoff.h. */
-static void holds(const struct trial *t, const char *what, const real *expected, int threads)
+static void holds(const struct fixture *t, const char *what, const real *expected, int threads)
 {
     const struct problem *p = &t->problem;
     const struct form *form = operator_form_at(p->declaration, 0), *other = sizeof(real) == 8 ? form : NULL;
     double kappa = sensitivity(p, t->x, reference(p, t->x));
     double T = fmax(1, form_multiply_adds(form, p) / (double)t->outputs);
-    alike(what, trial_run(t, "layer", threads), expected, t->outputs, 32 * sqrt(T) * UNIT_ROUNDOFF,
+    alike(what, fixture_run(t, "layer", threads), expected, t->outputs, 32 * sqrt(T) * UNIT_ROUNDOFF,
           statistical_bound(p, kappa, form, other));
 }
 
 START_TEST(layers_equal_their_equations)
 {
-    struct trial t = drawn(_i);
+    struct fixture t = drawn(_i);
     char what[160];
     const real *expected = expected_output(&t, layer[_i].expected);
     for (int threads = 1; threads <= 2; threads++) {
@@ -331,27 +331,27 @@ END_TEST
 /* ---- deformable sampling, by theorems ---------------------------------------------- */
 
 /* A deform whose taps all have the offset (dy, dx). */
-static struct trial moved_by(double dy, double dx)
+static struct fixture moved_by(double dy, double dx)
 {
-    struct trial t = trial("--grid 6x8", &layer_deform, 2, 7, "", "");
-    trial_fill(&t, "offset_w", 0);
-    for (size_t o = 0; o < 8; o++) trial_tensor(&t, "offset_b")[o] = (real)(o % 2 ? dx : dy);
+    struct fixture t = fixture("--grid 6x8", &layer_deform, 2, 7, "", "");
+    fixture_fill(&t, "offset_w", 0);
+    for (size_t o = 0; o < 8; o++) fixture_tensor(&t, "offset_b")[o] = (real)(o % 2 ? dx : dy);
     return t;
 }
 
 /* A patch, with the norm's factors in its weights, and GELU. */
 START_TEST(deform_without_offsets_is_a_convolution)
 {
-    struct trial t = moved_by(0, 0), conv = trial("--grid 6x8 --size 2 --channels 14", &layer_patch, 2, 7, "", "");
+    struct fixture t = moved_by(0, 0), conv = fixture("--grid 6x8 --size 2 --channels 14", &layer_patch, 2, 7, "", "");
     memcpy(conv.x, t.x, t.inputs * sizeof *t.x);
     for (size_t d = 0; d < 14; d++) {
-        double f = (double)trial_tensor(&t, "norm_g")[d] / sqrt((double)trial_tensor(&t, "norm_var")[d] + 1e-5);
+        double f = (double)fixture_tensor(&t, "norm_g")[d] / sqrt((double)fixture_tensor(&t, "norm_var")[d] + 1e-5);
         for (size_t i = 0; i < 28; i++)
-            trial_tensor(&conv, "w")[d * 28 + i] = (real)((double)trial_tensor(&t, "w")[d * 28 + i] * f);
-        double shift = (double)trial_tensor(&t, "b")[d] - (double)trial_tensor(&t, "norm_mean")[d];
-        trial_tensor(&conv, "b")[d] = (real)(shift * f + (double)trial_tensor(&t, "norm_b")[d]);
+            fixture_tensor(&conv, "w")[d * 28 + i] = (real)((double)fixture_tensor(&t, "w")[d * 28 + i] * f);
+        double shift = (double)fixture_tensor(&t, "b")[d] - (double)fixture_tensor(&t, "norm_mean")[d];
+        fixture_tensor(&conv, "b")[d] = (real)(shift * f + (double)fixture_tensor(&t, "norm_b")[d]);
     }
-    real *y = trial_run(&conv, "layer", 1);
+    real *y = fixture_run(&conv, "layer", 1);
     for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)expected_gelu((double)y[i]);
     holds(&t, "no offsets", y, 2);
 }
@@ -361,16 +361,16 @@ END_TEST
 START_TEST(whole_offsets_shift_the_plane)
 {
     static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
-    struct trial still = moved_by(0, 0);
+    struct fixture still = moved_by(0, 0);
     for (size_t n = 0; n < COUNT(move); n++) {
-        struct trial t = moved_by((double)move[n].dy, (double)move[n].dx);
+        struct fixture t = moved_by((double)move[n].dy, (double)move[n].dx);
         real *x = zeros(t.inputs);
         for (ptrdiff_t i = 0; i < 2 * 48; i++) {
             const ptrdiff_t from[GRID_AXES] = {i % 48 / 8 + move[n].dy, i % 8 + move[n].dx};
             if (inside(&t.problem.grid, from))
                 memcpy(x + i * 7, t.x + (i / 48 * 48 + from[0] * 8 + from[1]) * 7, 7 * sizeof *x);
         }
-        equal(trial_run(&t, "layer", 1), trial_run_on(&still, "layer", 1, x), t.outputs);
+        equal(fixture_run(&t, "layer", 1), fixture_run_on(&still, "layer", 1, x), t.outputs);
     }
 }
 END_TEST
@@ -378,9 +378,9 @@ END_TEST
 /* An offset of NaN makes NaN, a huge one zeros. */
 START_TEST(offsets_that_are_no_numbers_show)
 {
-    struct trial t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
-    equal(trial_run(&t, "layer", 1), trial_run(&far, "layer", 1), t.outputs);
-    real *y = trial_run(&none, "layer", 1);
+    struct fixture t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
+    equal(fixture_run(&t, "layer", 1), fixture_run(&far, "layer", 1), t.outputs);
+    real *y = fixture_run(&none, "layer", 1);
     for (size_t i = 0; i < t.outputs; i++) ck_assert(isnan((double)y[i]));
 }
 END_TEST
@@ -394,14 +394,14 @@ START_TEST(zero_padding_reveals_the_border)
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
     static const char *const weights[] = {"w_1", "w_2", "conv_w"};
     for (int convolution = 0; convolution < 2; convolution++) {
-        struct trial t = trial(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
+        struct fixture t = fixture(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
                                "b_1 b_2 conv_b");
         for (int w = 0; w < 2 + convolution; w++)
-            trial_put(&t, weights[w], uniform(3, trial_count(&t, weights[w]), 0.25, 1));
+            fixture_put(&t, weights[w], uniform(3, fixture_count(&t, weights[w]), 0.25, 1));
         real *impulse = zeros(N * C);
         impulse[(2 * EDGE + 3) * C] = 1;
-        const real *y = trial_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
-        const real *seen = trial_run_on(&t, "layer", 1, impulse);
+        const real *y = fixture_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
+        const real *seen = fixture_run_on(&t, "layer", 1, impulse);
         double apart = 0;
         for (size_t i = 0; i < N; i++) {
             size_t row = i / EDGE, column = i % EDGE;
@@ -420,37 +420,37 @@ END_TEST
 /* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
 START_TEST(merge_reads_columns_first)
 {
-    struct trial t = trial("--grid 2x2", &layer_merge, 1, 2, "", "");
+    struct fixture t = fixture("--grid 2x2", &layer_merge, 1, 2, "", "");
     static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
                                     {(real)1.5, (real)-1.5}};
     for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
-    trial_fill(&t, "w", 0);
-    for (size_t d = 0; d < 4; d++) trial_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
-    trial_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
-    trial_fill(&t, "norm_b", 0);
+    fixture_fill(&t, "w", 0);
+    for (size_t d = 0; d < 4; d++) fixture_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
+    fixture_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
+    fixture_fill(&t, "norm_b", 0);
     const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
-    within("columns first", relative_difference(trial_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
+    within("columns first", relative_difference(fixture_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
 }
 END_TEST
 
 /* With mean 0, variance 1, epsilon 0, gain 1, bias 0 a batch norm, folded into factor and summand, changes no bit. */
 START_TEST(a_batch_norm_of_nothing_is_nothing)
 {
-    struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
-    trial_fill(&t, "g", 1);
-    trial_fill(&t, "var", 1);
-    trial_fill(&t, "b", 0);
-    trial_fill(&t, "mean", 0);
-    equal(trial_run(&t, "layer", 2), t.x, t.outputs);
+    struct fixture t = fixture("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
+    fixture_fill(&t, "g", 1);
+    fixture_fill(&t, "var", 1);
+    fixture_fill(&t, "b", 0);
+    fixture_fill(&t, "mean", 0);
+    equal(fixture_run(&t, "layer", 2), t.x, t.outputs);
 }
 END_TEST
 
 /* To the bit: equal channels are their own mean. 37 channels fill no whole vectors. */
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
-    struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
-    real *y = trial_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
-    for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == trial_tensor(&t, "b")[n % 37]);
+    struct fixture t = fixture("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
+    real *y = fixture_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
+    for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == fixture_tensor(&t, "b")[n % 37]);
 }
 END_TEST
 
@@ -469,7 +469,7 @@ START_TEST(layers_reject_wrong_options)
     };
     for (size_t n = 0; n < COUNT(wrong); n++) {
         struct problem p;
-        refused(shaped_openly(&p, wrong[n].options, wrong[n].d, 1, 3, "", "", 1), STATUS_BAD_INPUT, wrong[n].says);
+        rejected(shaped_openly(&p, wrong[n].options, wrong[n].d, 1, 3, "", "", 1), STATUS_BAD_INPUT, wrong[n].says);
     }
 }
 END_TEST

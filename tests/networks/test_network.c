@@ -271,13 +271,13 @@ START_TEST(wrong_weights_are_named_by_their_paths)
                 snprintf(message, sizeof message, "tensor %s: %s", kept.name, absent ? "missing" : "found [");
                 if (absent) all.tensor[w].name = "nobody";
                 else all.tensor[w].size[0]++;
-                refused(network_bind(&n, &all), STATUS_BAD_INPUT, message);
+                rejected(network_bind(&n, &all), STATUS_BAD_INPUT, message);
                 all.tensor[w] = kept;
             }
         }
         all.tensor[all.count] = all.tensor[0];
         all.tensor[all.count++].name = "stage1.embed.gain";
-        refused(network_bind(&n, &all), STATUS_BAD_INPUT, "tensor stage1.embed.gain: not of this network");
+        rejected(network_bind(&n, &all), STATUS_BAD_INPUT, "tensor stage1.embed.gain: not of this network");
         all.count--;
     }
     network_release(&n);
@@ -303,12 +303,12 @@ START_TEST(networks_reject_wrong_requests)
     };
     const struct network_table *table;
     size_t before = memory_in_use();
-    refused(network_named(&table, "litv3"), STATUS_BAD_INPUT, "network litv3: not known");
-    refused(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
+    rejected(network_named(&table, "litv3"), STATUS_BAD_INPUT, "network litv3: not known");
+    rejected(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct network n;
         memory_reset_peak();
-        refused(network_create(&n, network_find(wrong[i].name), &wrong[i].request), STATUS_BAD_INPUT, wrong[i].says);
+        rejected(network_create(&n, network_find(wrong[i].name), &wrong[i].request), STATUS_BAD_INPUT, wrong[i].says);
         ck_assert_uint_eq(memory_in_use(), before);
         if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
     }
@@ -393,7 +393,7 @@ START_TEST(networks_without_memory)
                 network_release(&n);
             }
             memory_fail_after(-1);
-            if (s.code) refused(s, STATUS_FAILURE, "not enough memory");
+            if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
             ck_assert_uint_eq(memory_in_use(), before);
             ck_assert_int_lt(request, 4096);
         }
@@ -498,7 +498,7 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     real x[28 * 28];
     const char *path = "picture.png";
     file_write(path, "", 0);
-    refused(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
+    rejected(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
     succeeds(image_create(&im, 30, 40, 3));
     for (size_t i = 0; i < 30 * 40 * 3; i++) im.pixels[i] = tone[i % 3];
     png_write(path, &im);

@@ -11,7 +11,7 @@
 #include "../support/support.h"
 #include "../../reference/runtime/batch.h"
 #include "../../reference/runtime/arena.h"
-#if ROOM_GUARD
+#if ARENA_GUARD
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -20,34 +20,34 @@
 #define THREADS 3
 
 /* Two arrays of each lifetime; sizes are no whole number of lines. */
-static const struct { enum room_time time; size_t a, b, c, d; } asked[] = {
-    {OF_LOAD, 3, 5, 1, 1}, {OF_RUN, 1, 1, 1, 1}, {OF_THREAD, 7, 1, 3, 1}, {WHILE_LOADING, 2, 2, 2, 5},
-    {OF_THREAD, 1, 1, 1, 17}, {OF_RUN, 16, 1, 1, 1}, {OF_LOAD, 33, 1, 1, 1}, {WHILE_LOADING, 1, 1, 9, 1},
+static const struct { enum lifetime time; size_t a, b, c, d; } asked[] = {
+    {PERSISTENT, 3, 5, 1, 1}, {PER_RUN, 1, 1, 1, 1}, {PER_THREAD, 7, 1, 3, 1}, {LOAD_SCRATCH, 2, 2, 2, 5},
+    {PER_THREAD, 1, 1, 1, 17}, {PER_RUN, 16, 1, 1, 1}, {PERSISTENT, 33, 1, 1, 1}, {LOAD_SCRATCH, 1, 1, 9, 1},
 };
 
 static size_t reals_of(size_t n) { return asked[n].a * asked[n].b * asked[n].c * asked[n].d; }
 
-static struct room ask_all(real *array[COUNT(asked)])
+static struct arena ask_all(real *array[COUNT(asked)])
 {
-    struct room room = room_open(THREADS);
+    struct arena arena = arena_open(THREADS);
     for (size_t n = 0; n < COUNT(asked); n++)
-        room_reals(&room, asked[n].time, &array[n], "an array", asked[n].a, asked[n].b, asked[n].c, asked[n].d);
-    succeeds(room_status(&room));
-    return room;
+        arena_reals(&arena, asked[n].time, &array[n], "an array", asked[n].a, asked[n].b, asked[n].c, asked[n].d);
+    succeeds(arena_status(&arena));
+    return arena;
 }
 
 /* An array, or the part of one thread. */
-struct part { real *entry; size_t count; enum room_time time; };
+struct part { real *entry; size_t count; enum lifetime time; };
 
 /* The parts in use during a load, or during a run. */
-static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struct room *room,
+static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struct arena *arena,
                            real *array[COUNT(asked)], bool loading)
 {
     size_t parts = 0;
     for (size_t n = 0; n < COUNT(asked); n++) {
-        if (asked[n].time != OF_LOAD && loading != (asked[n].time == WHILE_LOADING)) continue;
-        for (size_t thread = 0; thread < (asked[n].time == OF_THREAD ? THREADS : 1); thread++) {
-            real *entry = asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
+        if (asked[n].time != PERSISTENT && loading != (asked[n].time == LOAD_SCRATCH)) continue;
+        for (size_t thread = 0; thread < (asked[n].time == PER_THREAD ? THREADS : 1); thread++) {
+            real *entry = asked[n].time == PER_THREAD ? arena_thread(arena, array[n], thread) : array[n];
             ck_assert_uint_eq((uintptr_t)entry % 64, 0);
             part[parts++] = (struct part){entry, reals_of(n), asked[n].time};
         }
@@ -56,10 +56,10 @@ static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struc
 }
 
 /* Writes to all arrays in use, then reads what was written. */
-static void write_and_read(const struct room *room, real *array[COUNT(asked)], bool loading)
+static void write_and_read(const struct arena *arena, real *array[COUNT(asked)], bool loading)
 {
     struct part part[COUNT(asked) * THREADS];
-    size_t parts = parts_in_use(part, room, array, loading);
+    size_t parts = parts_in_use(part, arena, array, loading);
     for (size_t n = 0; n < parts; n++)
         for (size_t i = 0; i < part[n].count; i++) part[n].entry[i] = (real)(100 * n + i);
     for (size_t n = 0; n < parts; n++)
@@ -72,16 +72,16 @@ START_TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};
     size_t before = memory_in_use();
-    struct room room = ask_all(array);
+    struct arena arena = ask_all(array);
     ck_assert_uint_eq(memory_in_use(), before);
-    size_t said = room_bytes(&room);
-    succeeds(room_place(&room, NULL));
+    size_t said = arena_bytes(&arena);
+    succeeds(arena_allocate(&arena, NULL));
     ck_assert_uint_eq(memory_in_use() - before, said);
-    write_and_read(&room, array, true);
-    write_and_read(&room, array, false);
+    write_and_read(&arena, array, true);
+    write_and_read(&arena, array, false);
     ck_assert_ptr_eq(array[3], array[1]);
-    room_release(&room);
-    room_release(&room);
+    arena_release(&arena);
+    arena_release(&arena);
     ck_assert_uint_eq(memory_in_use(), before);
 }
 END_TEST
@@ -90,28 +90,28 @@ END_TEST
  * AddressSanitizer adds one line to each array. */
 START_TEST(bytes_are_added_up)
 {
-    enum { G = ROOM_GUARD };
-    struct room room = room_open(THREADS);
+    enum { G = ARENA_GUARD };
+    struct arena arena = arena_open(THREADS);
     char *array;
-    room_objects(&room, OF_LOAD, &array, "65 bytes", 5, 13, 1);
-    ck_assert_uint_eq(room_bytes(&room), 128 + G);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 0);
-    room_objects(&room, OF_RUN, &array, "64 bytes", 8, 1, 8);
-    room_objects(&room, OF_THREAD, &array, "1 byte", 1, 1, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 64 + G + THREADS * (64 + G));
-    room_objects(&room, WHILE_LOADING, &array, "256 bytes", 1, 256, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), G ? 4 * 128 : 256);
-    room_objects(&room, WHILE_LOADING, &array, "1 byte", 1, 1, 1);
-    room_objects(&room, WHILE_LOADING, &array, "129 bytes", 129, 1, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 512 + 3 * G);
-    ck_assert_uint_eq(room_bytes(&room), 128 + 512 + 4 * G);
-    ck_assert_int_eq(room_open(0).threads, 1);
+    arena_objects(&arena, PERSISTENT, &array, "65 bytes", 5, 13, 1);
+    ck_assert_uint_eq(arena_bytes(&arena), 128 + G);
+    ck_assert_uint_eq(arena_scratch_bytes(&arena), 0);
+    arena_objects(&arena, PER_RUN, &array, "64 bytes", 8, 1, 8);
+    arena_objects(&arena, PER_THREAD, &array, "1 byte", 1, 1, 1);
+    ck_assert_uint_eq(arena_scratch_bytes(&arena), 64 + G + THREADS * (64 + G));
+    arena_objects(&arena, LOAD_SCRATCH, &array, "256 bytes", 1, 256, 1);
+    ck_assert_uint_eq(arena_scratch_bytes(&arena), G ? 4 * 128 : 256);
+    arena_objects(&arena, LOAD_SCRATCH, &array, "1 byte", 1, 1, 1);
+    arena_objects(&arena, LOAD_SCRATCH, &array, "129 bytes", 129, 1, 1);
+    ck_assert_uint_eq(arena_scratch_bytes(&arena), 512 + 3 * G);
+    ck_assert_uint_eq(arena_bytes(&arena), 128 + 512 + 4 * G);
+    ck_assert_int_eq(arena_open(0).threads, 1);
 }
 END_TEST
 
 static bool poisoned(const char *byte)
 {
-#if ROOM_GUARD
+#if ARENA_GUARD
     return __asan_address_is_poisoned(byte);
 #else
     (void)byte;
@@ -119,57 +119,57 @@ static bool poisoned(const char *byte)
 #endif
 }
 
-/* Between room_begin and room_end AddressSanitizer reports an access to any byte between two arrays, for every
- * thread. With junk, scratch arrays are NaN at each room_begin, persistent ones at the first. */
+/* Between arena_begin and arena_end AddressSanitizer reports an access to any byte between two arrays, for every
+ * thread. With junk, scratch arrays are NaN at each arena_begin, persistent ones at the first. */
 START_TEST(arrays_are_guarded_and_begin_as_nan)
 {
     real *array[COUNT(asked)];
     struct part part[COUNT(asked) * THREADS];
-    struct room room = ask_all(array);
-    succeeds(room_place(&room, NULL));
+    struct arena arena = ask_all(array);
+    succeeds(arena_allocate(&arena, NULL));
     for (int loading = 1; loading >= 0; loading--) {
-        room_begin(&room, loading ? WHILE_LOADING : OF_RUN);
-        size_t parts = parts_in_use(part, &room, array, loading);
+        arena_begin(&arena, loading ? LOAD_SCRATCH : PER_RUN);
+        size_t parts = parts_in_use(part, &arena, array, loading);
         for (size_t n = 0; n < parts; n++) {
             const char *byte = (const char *)part[n].entry, *end = byte + part[n].count * sizeof(real);
             for (size_t i = 0; i < part[n].count; i++)
-                ck_assert(isnan((double)part[n].entry[i]) == (loading || part[n].time != OF_LOAD));
+                ck_assert(isnan((double)part[n].entry[i]) == (loading || part[n].time != PERSISTENT));
             for (; byte < end; byte++) ck_assert(!poisoned(byte));
-            for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++) ck_assert(poisoned(byte));
+            for (; byte < end + ARENA_GUARD || (ARENA_GUARD && (uintptr_t)byte % 64); byte++) ck_assert(poisoned(byte));
         }
-        write_and_read(&room, array, loading);
-        room_end(&room);
-        for (size_t b = 0; b < room_workspace_bytes(&room); b++) ck_assert(!poisoned((const char *)room.work + b));
+        write_and_read(&arena, array, loading);
+        arena_end(&arena);
+        for (size_t b = 0; b < arena_scratch_bytes(&arena); b++) ck_assert(!poisoned((const char *)arena.work + b));
     }
-    room_release(&room);
+    arena_release(&arena);
 }
 END_TEST
 
 /* If one axis is 0, the array is NULL and takes nothing, whatever the other axes are. */
 START_TEST(no_entries_are_no_array)
 {
-    struct room room = room_open(THREADS);
+    struct arena arena = arena_open(THREADS);
     real *array[4] = {NULL, NULL, NULL, NULL};
     for (int n = 0; n < 4; n++) {
         size_t axis[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
         axis[n] = 0;
-        room_reals(&room, (enum room_time)n, &array[n], "nothing", axis[0], axis[1], axis[2], axis[3]);
+        arena_reals(&arena, (enum lifetime)n, &array[n], "nothing", axis[0], axis[1], axis[2], axis[3]);
     }
-    succeeds(room_status(&room));
-    ck_assert_uint_eq(room_bytes(&room), 0);
-    succeeds(room_place(&room, NULL));
+    succeeds(arena_status(&arena));
+    ck_assert_uint_eq(arena_bytes(&arena), 0);
+    succeeds(arena_allocate(&arena, NULL));
     for (int n = 0; n < 4; n++) ck_assert_ptr_null(array[n]);
-    ck_assert_ptr_null(room_own(&room, array[OF_THREAD], 2));
-    room_release(&room);
+    ck_assert_ptr_null(arena_thread(&arena, array[PER_THREAD], 2));
+    arena_release(&arena);
 }
 END_TEST
 
 /* Sizes whose bytes do not fit into a size_t, each at another step. */
-static const struct { enum room_time time; int threads; size_t a, b, c, d; } large[] = {
-    {OF_LOAD, 1, SIZE_MAX, 2, 1, 1}, {OF_RUN, 1, (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22, 1},
-    {OF_THREAD, 1, 1, 1, SIZE_MAX / 2, 3}, {WHILE_LOADING, 1, SIZE_MAX / sizeof(real) + 1, 1, 1, 1},
-    {OF_LOAD, 1, SIZE_MAX / sizeof(real), 1, 1, 1}, {OF_THREAD, 1024, (size_t)1 << 31, (size_t)1 << 22, 1, 1},
-    {OF_RUN, 1, SIZE_MAX / sizeof(real) - 64, 1, 1, 1},
+static const struct { enum lifetime time; int threads; size_t a, b, c, d; } large[] = {
+    {PERSISTENT, 1, SIZE_MAX, 2, 1, 1}, {PER_RUN, 1, (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22, 1},
+    {PER_THREAD, 1, 1, 1, SIZE_MAX / 2, 3}, {LOAD_SCRATCH, 1, SIZE_MAX / sizeof(real) + 1, 1, 1, 1},
+    {PERSISTENT, 1, SIZE_MAX / sizeof(real), 1, 1, 1}, {PER_THREAD, 1024, (size_t)1 << 31, (size_t)1 << 22, 1, 1},
+    {PER_RUN, 1, SIZE_MAX / sizeof(real) - 64, 1, 1, 1},
 };
 
 /* Overflow of a product, a rounding, the threads or a sum counts as SIZE_MAX bytes. Allocation fails and names the
@@ -178,33 +178,33 @@ START_TEST(overflow_counts_as_more_than_there_is)
 {
     real *array = NULL, *other;
     size_t before = memory_in_use();
-    struct room room = room_open(large[_i].threads);
-    room_reals(&room, OF_LOAD, &other, "a few", 64, 1, 1, 1);
-    room_reals(&room, OF_RUN, &other, "a few", 64, 1, 1, 1);
-    room_reals(&room, large[_i].time, &array, "the largest", large[_i].a, large[_i].b, large[_i].c, large[_i].d);
-    room_reals(&room, large[_i].time, &other, "a few", 64, 1, 1, 1);
-    succeeds(room_status(&room));
-    ck_assert_uint_eq(room_bytes(&room), SIZE_MAX);
-    refused(room_place(&room, NULL), STATUS_FAILURE, "most of them the largest");
+    struct arena arena = arena_open(large[_i].threads);
+    arena_reals(&arena, PERSISTENT, &other, "a few", 64, 1, 1, 1);
+    arena_reals(&arena, PER_RUN, &other, "a few", 64, 1, 1, 1);
+    arena_reals(&arena, large[_i].time, &array, "the largest", large[_i].a, large[_i].b, large[_i].c, large[_i].d);
+    arena_reals(&arena, large[_i].time, &other, "a few", 64, 1, 1, 1);
+    succeeds(arena_status(&arena));
+    ck_assert_uint_eq(arena_bytes(&arena), SIZE_MAX);
+    rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "most of them the largest");
     ck_assert_ptr_null(array);
     ck_assert_uint_eq(memory_in_use(), before);
-    room_release(&room);
+    arena_release(&arena);
 }
 END_TEST
 
 /* The first error is reported, and the arena cannot be placed. */
 START_TEST(too_many_arrays_are_an_error)
 {
-    struct room room = room_open(1);
-    real *array[ROOM_ARRAYS + 1];
-    for (int n = 0; n < ROOM_ARRAYS; n++) room_reals(&room, OF_RUN, &array[n], "one of many", 1, 1, 1, 1);
-    succeeds(room_status(&room));
-    room_reals(&room, OF_RUN, &array[ROOM_ARRAYS], "the one too many", 1, 1, 1, 1);
-    room_refuse(&room, bad_input("later"));
-    room_reals(&room, OF_RUN, &array[ROOM_ARRAYS], "the next", 1, 1, 1, 1);
-    refused(room_status(&room), STATUS_FAILURE, "the one too many: more than 48 arrays");
-    refused(room_place(&room, NULL), STATUS_FAILURE, "the one too many");
-    ck_assert_ptr_null(room.workspace);
+    struct arena arena = arena_open(1);
+    real *array[ARENA_ARRAYS + 1];
+    for (int n = 0; n < ARENA_ARRAYS; n++) arena_reals(&arena, PER_RUN, &array[n], "one of many", 1, 1, 1, 1);
+    succeeds(arena_status(&arena));
+    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the one too many", 1, 1, 1, 1);
+    arena_fail(&arena, bad_input("later"));
+    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the next", 1, 1, 1, 1);
+    rejected(arena_status(&arena), STATUS_FAILURE, "the one too many: more than 48 arrays");
+    rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "the one too many");
+    ck_assert_ptr_null(arena.workspace);
 }
 END_TEST
 
@@ -213,7 +213,7 @@ END_TEST
 #define ITEMS 5                 /* of an image, in each loop */
 #define IMAGES 7                /* at most */
 #define MEETINGS 3
-#define STEPS (FLIGHT_LOOPS * (MEETINGS + 1))
+#define STEPS (TEAM_LOOPS * (MEETINGS + 1))
 
 static atomic_int done[STEPS][IMAGES * ITEMS], slot_taken[40], wrong, waited;
 static const real *all_x;
@@ -221,18 +221,18 @@ static real *all_y;
 
 /* The most loops that there may be between two barriers, every other one in ranges of up to 3.  An item checks an item
  * of another thread, of the loop before the last barrier. */
-static void do_items(const struct flight *t)
+static void do_items(const struct team *t)
 {
     size_t items = t->images * ITEMS, first = t->first * ITEMS;
     bool alone = t->parts == 1;     /* then others may be on their way */
     if (t->x != all_x + 3 * t->first || t->y != all_y + 2 * t->first) wrong++;
     if (alone && atomic_fetch_add(&slot_taken[t->slot], 1)) wrong++;
     for (size_t step = 0; step < STEPS; step++) {
-        if (step && step % FLIGHT_LOOPS == 0) flight_meet(t);
-        size_t met = step / FLIGHT_LOOPS * FLIGHT_LOOPS, end;
-        for (size_t i; step % 2 == 0 && flight_next(t, items, &i); done[step][first + i]++)
+        if (step && step % TEAM_LOOPS == 0) team_barrier(t);
+        size_t met = step / TEAM_LOOPS * TEAM_LOOPS, end;
+        for (size_t i; step % 2 == 0 && team_next(t, items, &i); done[step][first + i]++)
             if (met && done[met - 1][first + items - 1 - i] != 1) wrong++;
-        for (size_t i; step % 2 && flight_run(t, items, 3, &i, &end);) {
+        for (size_t i; step % 2 && team_next_range(t, items, 3, &i, &end);) {
             if (i >= end || end - i > 3) wrong++;
             for (; i < end; i++) done[step][first + i]++;
         }
@@ -253,12 +253,12 @@ START_TEST(every_item_is_done_once)
     all_x = x;
     all_y = y;
     for (size_t images = 0; images <= IMAGES; images++)
-        for (size_t in_flight = 0; in_flight <= 3; in_flight++) {
+        for (size_t chunk = 0; chunk <= 3; chunk++) {
             struct batch batch = {
-                .images = images, .x_image = 3, .y_image = 2, .in_flight = in_flight, .apart = !in_flight,
+                .images = images, .x_image = 3, .y_image = 2, .chunk = chunk, .apart = !chunk,
             };
             memset(done, 0, sizeof done);
-            succeeds(flights_run(&plan, y, x, &batch, do_items));
+            succeeds(batch_run(&plan, y, x, &batch, do_items));
             for (size_t step = 0; step < STEPS; step++)
                 for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[step][n], n < images * ITEMS);
             ck_assert_int_eq(wrong, 0);
@@ -267,9 +267,9 @@ START_TEST(every_item_is_done_once)
 END_TEST
 
 /* The first item is done when all others are, or ten seconds later. */
-static void do_items_with_one_slow(const struct flight *t)
+static void do_items_with_one_slow(const struct team *t)
 {
-    for (size_t i; flight_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
+    for (size_t i; team_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
         double begun = omp_get_wtime();
         while (i == 0 && waited < ITEMS * IMAGES - 1 && omp_get_wtime() < begun + 10) sched_yield();
         if (i == 0 && waited < ITEMS * IMAGES - 1) wrong++;
@@ -281,10 +281,10 @@ static void do_items_with_one_slow(const struct flight *t)
 START_TEST(idle_threads_steal_work)
 {
     struct plan plan = {.threads = _i};
-    const struct batch batch = {.images = 1, .in_flight = 1};
+    const struct batch batch = {.images = 1, .chunk = 1};
     memset(done, 0, sizeof done);
     waited = 0;
-    succeeds(flights_run(&plan, zeros(1), zeros(1), &batch, do_items_with_one_slow));
+    succeeds(batch_run(&plan, zeros(1), zeros(1), &batch, do_items_with_one_slow));
     for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[0][n], 1);
     ck_assert_int_eq(wrong, 0);
 }
@@ -306,24 +306,24 @@ END_TEST
 START_TEST(images_of_a_chunk_hold_1024_tokens)
 {
     static const size_t row[][3] = {{196, 64, 5}, {196, 3, 3}, {1024, 64, 1}, {3136, 64, 1}, {1, 2000, 1024}};
-    for (size_t r = 0; r < COUNT(row); r++) ck_assert_uint_eq(images_in_flight(row[r][0], row[r][1]), row[r][2]);
+    for (size_t r = 0; r < COUNT(row); r++) ck_assert_uint_eq(chunk_images(row[r][0], row[r][1]), row[r][2]);
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("room");
-    TCase *rooms = add_case(suite, "rooms");
-    tcase_add_test(rooms, arrays_do_not_overlap);
-    tcase_add_test(rooms, bytes_are_added_up);
-    tcase_add_test(rooms, arrays_are_guarded_and_begin_as_nan);
-    tcase_add_test(rooms, no_entries_are_no_array);
-    tcase_add_loop_test(rooms, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
-    tcase_add_test(rooms, too_many_arrays_are_an_error);
-    TCase *flights = add_case(suite, "flights");
-    tcase_add_loop_test(flights, every_item_is_done_once, 0, (int)COUNT(teams));
-    tcase_add_loop_test(flights, idle_threads_steal_work, 2, 6);
-    tcase_add_test(flights, shares_are_equal);
-    tcase_add_test(flights, images_of_a_chunk_hold_1024_tokens);
+    TCase *arenas = add_case(suite, "rooms");
+    tcase_add_test(arenas, arrays_do_not_overlap);
+    tcase_add_test(arenas, bytes_are_added_up);
+    tcase_add_test(arenas, arrays_are_guarded_and_begin_as_nan);
+    tcase_add_test(arenas, no_entries_are_no_array);
+    tcase_add_loop_test(arenas, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
+    tcase_add_test(arenas, too_many_arrays_are_an_error);
+    TCase *batches = add_case(suite, "flights");
+    tcase_add_loop_test(batches, every_item_is_done_once, 0, (int)COUNT(teams));
+    tcase_add_loop_test(batches, idle_threads_steal_work, 2, 6);
+    tcase_add_test(batches, shares_are_equal);
+    tcase_add_test(batches, images_of_a_chunk_hold_1024_tokens);
     return run_suite(suite);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 
 static int checks;
 
@@ -18,19 +18,19 @@ static status check(const struct problem *p)
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "a grid"},
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 9, .letter = "h", .meaning = "heads"},
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -1, .high = 1, .meaning = "a real"},
-    {.name = "way", .kind = OPTION_CHOICE, .fallback = "4", .choices = "4|16|four", .meaning = "a choice"},
-    {.name = "terms", .kind = OPTION_CHOICE, .fallback = "", .meaning = "any words"},
+    {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 9, .letter = "h", .meaning = "heads"},
+    {.name = "scale", .kind = OPTION_REAL, .default_value = "", .low = -1, .high = 1, .meaning = "a real"},
+    {.name = "way", .kind = OPTION_CHOICE, .default_value = "4", .choices = "4|16|four", .meaning = "a choice"},
+    {.name = "terms", .kind = OPTION_CHOICE, .default_value = "", .meaning = "any words"},
     {.name = "both", .kind = OPTION_FLAG, .meaning = "a flag"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     {.name = "x", .shape = "B N C", .meaning = "tokens"},
-    {.name = "w", .shape = "C D", .fan = "C", .meaning = "weights"},
-    {.name = "b", .shape = "D", .optional = true, .fan = "C", .meaning = "bias"},
-    {.name = "e", .shape = "2*D", .when = "way=16", .fan = "1", .meaning = "only with --way 16"},
+    {.name = "w", .shape = "C D", .fan_in = "C", .meaning = "weights"},
+    {.name = "b", .shape = "D", .optional = true, .fan_in = "C", .meaning = "bias"},
+    {.name = "e", .shape = "2*D", .when = "way=16", .fan_in = "1", .meaning = "only with --way 16"},
     {0}
 };
 
@@ -67,13 +67,13 @@ START_TEST(names_are_looked_up)
     ck_assert_uint_eq(lookup_axis(&names, "e", 0), 10);
     ck_assert_uint_eq(lookup_axis(&names, "w", 2), 0);
     ck_assert_uint_eq(lookup_axis(&names, "b", 0), 0);
-    succeeds(names.refusal);
+    succeeds(names.error);
 
     struct problem other = problem("--grid 6");
     struct lookup others = {.problem = &other};
     ck_assert_ptr_null(lookup_tensor(&others, "e"));
     ck_assert_int_eq(lookup_choice(&others, "way"), 0);
-    succeeds(others.refusal);
+    succeeds(others.error);
 }
 END_TEST
 
@@ -93,8 +93,8 @@ START_TEST(unknown_names_are_failures)
     ck_assert(!*lookup_text(&names[4], "") && !lookup_given(&names[5], "x"));
     ck_assert(!lookup_tensor(&names[6], "way") && lookup_axis(&names[7], "ww", 0) == 0);
     (void)lookup_tensor(&names[0], "later");
-    for (size_t n = 0; n < COUNT(said); n++) refused(names[n].refusal, STATUS_FAILURE, said[n]);
-    refused(names[0].refusal, STATUS_FAILURE, "made-up has ");
+    for (size_t n = 0; n < COUNT(said); n++) rejected(names[n].error, STATUS_FAILURE, said[n]);
+    rejected(names[0].error, STATUS_FAILURE, "made-up has ");
     ck_assert(isnan(problem_number(&p, "head")) && !problem_text(&p, "wy") && !problem_tensor(&p, "ww"));
     ck_assert(!problem_given(&p, "x") && problem_axis(&p, "ww", 0) == 0);
 }
@@ -132,10 +132,10 @@ START_TEST(declarations_are_limited)
         for (int o = 0; o < PROBLEM_OPTIONS + (more == 0); o++)
             many[o] = (struct option){.name = "flag", .kind = OPTION_FLAG};
         for (int t = 0; t < PROBLEM_TENSORS + (more == 1); t++)
-            rows[t] = (struct tensor_row){.name = "t", .shape = "B", .fan = "1"};
+            rows[t] = (struct tensor_row){.name = "t", .shape = "B", .fan_in = "1"};
         status s = problem_create(&p, &d, 0, NULL);
         if (more < 0) succeeds(s);
-        else refused(s, STATUS_FAILURE, said[more]);
+        else rejected(s, STATUS_FAILURE, said[more]);
     }
 }
 END_TEST
@@ -162,7 +162,7 @@ START_TEST(files_bind_before_they_have_data)
     ck_assert_ptr_eq(problem_tensor(&p, "w"), list[1].data);
     ck_assert_int_eq(checks, 1);
     list[1].data[0] = -1;
-    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor w: found -1");
+    rejected(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor w: found -1");
     for (int t = 0; t < 2; t++) tensor_release(&list[t]);
 }
 END_TEST

@@ -33,13 +33,13 @@ static const struct { const char *name, *options, *sizes, *without; } kind[] = {
     {"hilo", "--grid 4x4 --heads 2 --alpha 0.5 --pooled-queries", "", ""},
 };
 
-static struct trial drawn(int at)
+static struct fixture drawn(int at)
 {
-    return trial(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
+    return fixture(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
 }
 
 /* Tensor r of the trial, x of its first image; NULL if it is absent, or must be finite. */
-static real *tensor_of(const struct trial *t, size_t r, size_t *count)
+static real *tensor_of(const struct fixture *t, size_t r, size_t *count)
 {
     *count = r ? t->problem.tensor[r].count : t->inputs / 2;
     if (r && !t->problem.tensor[r].data) return NULL;
@@ -61,7 +61,7 @@ static size_t no_numbers(const real *y, size_t n)
 /* Outputs that are no numbers, fewest and most over the places. */
 struct reach { size_t fewest, most; };
 
-static struct reach reach_of(const struct trial *t, const struct form *form, size_t r, real value)
+static struct reach reach_of(const struct fixture *t, const struct form *form, size_t r, real value)
 {
     struct reach reach = {SIZE_MAX, 0};
     size_t count;
@@ -91,7 +91,7 @@ static void tell(char *cell, size_t size, struct reach reach, size_t outputs, bo
 }
 
 /* The naive form, and every other one that differs from it. */
-static void make_cell(char *cell, size_t size, const struct trial *t, size_t r, real value)
+static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r, real value)
 {
     const struct form *form;
     bool in_range = isfinite((double)value);
@@ -124,7 +124,7 @@ static char *lines_of(const char *path)
 }
 
 /* In double the square of 1e30 is finite, and the row ends before the last cell. */
-static void make_row(char *row, size_t size, int at, const struct trial *t, size_t r)
+static void make_row(char *row, size_t size, int at, const struct fixture *t, size_t r)
 {
     const real value[] = {(real)NAN, (real)INFINITY, (real)1e30};
     char cell[3][96];
@@ -142,7 +142,7 @@ START_TEST(numbers_go_where_the_table_says)
     FILE *table = made ? fopen(made, "w") : NULL;
     ck_assert_msg(table || !made, "%s: cannot be written", made);
     for (int k = 0; k < (int)COUNT(kind); k++) {
-        struct trial t = drawn(k);
+        struct fixture t = drawn(k);
         for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
             size_t count;
             char row[512];
@@ -163,12 +163,12 @@ END_TEST
 /* ---- what is small, and what is large and in range --------------------------- */
 
 /* All forms finite, and one function. */
-static void ordinary(struct trial *t, const char *what)
+static void ordinary(struct fixture *t, const char *what)
 {
     char line[160];
     const struct form *form;
-    double tolerance = promise_tolerance(&t->problem);
-    real *naive = trial_run(t, "naive", 1);
+    double tolerance = property_tolerance(&t->problem);
+    real *naive = fixture_run(t, "naive", 1);
     ck_assert_msg(!no_numbers(naive, t->outputs), "%s: naive has no number", what);
     for (int f = 1; (form = operator_form_at(t->problem.declaration, f)); f++) {
         real *y = run_form(&t->problem, form, 1, t->x);
@@ -181,7 +181,7 @@ static void ordinary(struct trial *t, const char *what)
  * each tensor all zeros. Tolerance: that of promises.h. */
 START_TEST(small_numbers_are_numbers)
 {
-    struct trial t = drawn(_i);
+    struct fixture t = drawn(_i);
     const bool single = sizeof(real) == 4;
     const double value[] = {single ? 1e-30 : 1e-300, single ? 1e-45 : 5e-324, 0};
     char what[64];

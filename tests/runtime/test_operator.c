@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../reference/dfc.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/networks/layers/layers.h"
@@ -15,7 +15,7 @@
 #include "../../reference/runtime/shape.h"
 
 /* Options of lisa as a user types them, and the error. */
-static const struct { const char *word[8]; const char *complaint; } refusals[] = {
+static const struct { const char *word[8]; const char *complaint; } rejected_words[] = {
     {{0}, "--grid: missing"},
     {{"--grid"}, "no value"},
     {{"--grid", "4x"}, "--grid: found '4x'"},
@@ -39,14 +39,14 @@ static const struct { const struct declaration *d; const char *option, *complain
 START_TEST(options_are_read_strictly)
 {
     struct problem p;
-    for (size_t r = 0; r < COUNT(refusals); r++) {
+    for (size_t r = 0; r < COUNT(rejected_words); r++) {
         int words = 0;
-        while (refusals[r].word[words]) words++;
-        refused(problem_create(&p, &lisa, words, refusals[r].word), STATUS_BAD_INPUT, refusals[r].complaint);
+        while (rejected_words[r].word[words]) words++;
+        rejected(problem_create(&p, &lisa, words, rejected_words[r].word), STATUS_BAD_INPUT, rejected_words[r].complaint);
     }
     for (size_t r = 0; r < COUNT(values); r++)
         for (const char *const *value = values[r].value; *value; value++)
-            refused(problem_create(&p, values[r].d, 4, (const char *[]){"--grid", "4", values[r].option, *value}),
+            rejected(problem_create(&p, values[r].d, 4, (const char *[]){"--grid", "4", values[r].option, *value}),
                     STATUS_BAD_INPUT, values[r].complaint);
     succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", "-2.5e-1"}));
     ck_assert(problem_number(&p, "scale") == -0.25);
@@ -96,7 +96,7 @@ START_TEST(files_are_checked_against_the_table)
     for (size_t turn = 0; turn < file.count; turn++) {
         succeeds(problem_create(&p, &lisa, 4, (const char *[]){"--grid", "2x3", "--heads", "2"}));
         status s = problem_bind(&p, &file);
-        if (changes[_i].complaint) refused(s, STATUS_BAD_INPUT, changes[_i].complaint);
+        if (changes[_i].complaint) rejected(s, STATUS_BAD_INPUT, changes[_i].complaint);
         else {
             succeeds(s);
             ck_assert_uint_eq(problem_size(&p, "D"), 3);
@@ -135,7 +135,7 @@ START_TEST(random_parameters_follow_the_table)
     struct problem p;
     real *block;
     create(&p, &lisa, "--grid 8x8", 1, 32);
-    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "size D is not known");
+    rejected(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "size D is not known");
     succeeds(problem_set_size(&p, "D", 4));
     succeeds(problem_shape(&p, is_w_o, NULL));
     ck_assert_uint_eq(problem_parameters(&p), 96 * 32 + 96 + 64 * 32 * 4 + 64 * 4 + 2 * 32 * 4);
@@ -176,8 +176,8 @@ START_TEST(sizes_beyond_int_are_errors)
 {
     struct problem p;
     create(&p, &msa, "--grid 20000x20000", 6, 1);
-    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
-    refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
+    rejected(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
+    rejected(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
     create(&p, &msa, "--grid 1", INT_MAX, 1);
     succeeds(problem_shape(&p, NULL, NULL));
     for (size_t D = 1; D <= 2; D++) {
@@ -186,7 +186,7 @@ START_TEST(sizes_beyond_int_are_errors)
         succeeds(problem_set_size(&p, "D", D));
         succeeds(problem_set_size(&p, "N", D == 1 ? INT_MAX : (size_t)INT_MAX / 2 + 1));
         if (D == 1) succeeds(fc.check(&p));
-        else refused(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
+        else rejected(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
     }
 }
 END_TEST
@@ -221,7 +221,7 @@ START_TEST(products_end_at_the_largest_int)
         if (!size) continue;
         create(&p, d, ends[_i].options, images ? size : 1, images ? 1 : size);
         status s = d->derive ? d->derive(&p) : d->check(&p);
-        if (beyond) refused(s, STATUS_BAD_INPUT, ends[_i].complaint);
+        if (beyond) rejected(s, STATUS_BAD_INPUT, ends[_i].complaint);
         else succeeds(s);
     }
 }
@@ -236,7 +236,7 @@ static status with_value(const struct declaration *d, const struct option *teste
     int words = 0, axes = 1;
     struct problem p;
     for (const struct option *o = d->options; o->name; o++) {
-        if (o != tested && (o->fallback || o->kind == OPTION_FLAG)) continue;
+        if (o != tested && (o->default_value || o->kind == OPTION_FLAG)) continue;
         if (o->kind == OPTION_GRID) axes = (int)o->low;
         snprintf(name[words / 2], sizeof name[0], "--%s", o->name);
         word[words] = name[words / 2];
@@ -264,7 +264,7 @@ START_TEST(options_end_at_their_limits)
                 snprintf(text, sizeof text, "%.17g", end ? o->high : o->low);
                 succeeds(with_value(d, o, text));
                 snprintf(text, sizeof text, "%.17g", end ? above : below);
-                refused(with_value(d, o, text), STATUS_BAD_INPUT, o->name);
+                rejected(with_value(d, o, text), STATUS_BAD_INPUT, o->name);
             }
             tried++;
         }
@@ -276,13 +276,13 @@ END_TEST
 START_TEST(typed_sizes_end_at_a_billion)
 {
     static const char *const word[] = {"--grid", "4"}, *const bad[] = {"D=1000000001", "D=0", "D=", "D=2x", "D= 2"};
-    struct outline o = {.words = 2, .word = word, .batch = 1, .channels = 6, .sizes = "D=1000000000"};
+    struct problem_sizes o = {.words = 2, .word = word, .batch = 1, .channels = 6, .sizes = "D=1000000000"};
     struct problem p;
-    succeeds(outline_problem(&p, &lisa, &o));
+    succeeds(problem_from_sizes(&p, &lisa, &o));
     ck_assert_uint_eq(problem_size(&p, "D"), 1000000000);
     for (size_t n = 0; n < COUNT(bad); n++) {
         o.sizes = bad[n];
-        refused(outline_problem(&p, &lisa, &o), STATUS_BAD_INPUT, "a whole number from 1 to 1000000000 behind D=");
+        rejected(problem_from_sizes(&p, &lisa, &o), STATUS_BAD_INPUT, "a whole number from 1 to 1000000000 behind D=");
     }
 }
 END_TEST

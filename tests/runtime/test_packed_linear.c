@@ -13,12 +13,12 @@ static const struct { size_t tokens, in, out, second; } size[] = {
 };
 
 /* A map without weights yet. */
-static struct linear prepared(struct room *room, size_t in, size_t out)
+static struct linear prepared(struct arena *arena, size_t in, size_t out)
 {
     struct linear map;
-    *room = room_open(1);
-    linear_prepare(&map, &linear_packed, room, in, out);
-    succeeds(room_place(room, NULL));
+    *arena = arena_open(1);
+    linear_prepare(&map, &linear_packed, arena, in, out);
+    succeeds(arena_allocate(arena, NULL));
     return map;
 }
 
@@ -31,8 +31,8 @@ START_TEST(packed_maps_equal_linear_map)
     real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3);
     real *y = zeros(tokens * wide), *by_planes = zeros(tokens * wide);
     real *planes = normal(4, in * (tokens + 1));
-    struct room room;
-    struct linear map = prepared(&room, in, out);
+    struct arena arena;
+    struct linear map = prepared(&arena, in, out);
 
     linear_load(&map, first, out - first, w + first * in, NULL);
     linear_load(&map, 0, first, w, b);
@@ -48,7 +48,7 @@ START_TEST(packed_maps_equal_linear_map)
         for (size_t n = 0; n < in; n++) planes[n * (tokens + 1) + t] = x[t * (in + 2) + n];
     linear_packed_planes(by_planes, wide, planes, tokens + 1, &map, tokens);
     equal(by_planes, y, tokens * wide);
-    room_release(&room);
+    arena_release(&arena);
 }
 END_TEST
 

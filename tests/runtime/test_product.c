@@ -12,7 +12,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 static bool exhausted;
-static unsigned refused, made;
+static unsigned rejected, made;
 
 /* This definition takes precedence over the library's. */
 dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t columns, dnnl_dim_t terms, float by,
@@ -25,7 +25,7 @@ dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t colum
     if (exhausted) {
         for (dnnl_dim_t r = 0; r < rows; r++)
             for (dnnl_dim_t j = 0; j < columns; j++) c[r * c_stride + j] = 1e9f;
-        refused++;
+        rejected++;
         return dnnl_out_of_memory;
     }
     made++;
@@ -34,7 +34,7 @@ dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t colum
 #define EXHAUSTIBLE 1
 #else
 static bool exhausted;
-static unsigned refused, made;
+static unsigned rejected, made;
 #define EXHAUSTIBLE 0
 #endif
 
@@ -66,7 +66,7 @@ START_TEST(product_is_the_sum)
     real *x = integers(1, rows * terms + 1, 5), *w = integers(2, terms * columns + 1, 5);
     real *start = integers(3, columns, 5);
 
-    refused = made = 0;
+    rejected = made = 0;
     for (unsigned way = 0; way < 16; way++) {
         struct factor a = {.transposed = way & 1}, b = {.transposed = way & 2};
         const real *from = way & 4 ? start : NULL;
@@ -88,7 +88,7 @@ START_TEST(product_is_the_sum)
         }
     }
     exhausted = false;
-    ck_assert_uint_eq(refused, EXHAUSTIBLE && terms ? 8 : 0);
+    ck_assert_uint_eq(rejected, EXHAUSTIBLE && terms ? 8 : 0);
     ck_assert_uint_eq(made, EXHAUSTIBLE && terms ? 8 : 0);
 }
 END_TEST

@@ -16,29 +16,29 @@
  * twice for normalisation and softmax.  For the root mean square: roundoff.h. */
 START_TEST(forms_are_one_function)
 {
-    struct trial t;
-    if (case_trial(&t, &cases[_i])) promise_one_function(&t, cases[_i].options, promise_tolerance(&t.problem));
+    struct fixture t;
+    if (case_fixture(&t, &cases[_i])) property_one_function(&t, cases[_i].options, property_tolerance(&t.problem));
 }
 END_TEST
 
 /* Not each entry need move y: a key's bias adds the same to all scores of a query. */
 START_TEST(every_tensor_counts)
 {
-    struct trial t;
-    if (case_trial(&t, &cases[_i])) promise_every_tensor_counts(&t, promise_tolerance(&t.problem));
+    struct fixture t;
+    if (case_fixture(&t, &cases[_i])) property_every_tensor_counts(&t, property_tolerance(&t.problem));
 }
 END_TEST
 
 /* Three images of 384 tokens: a chunk of two, then one. */
-START_TEST(images_fly_one_after_another)
+START_TEST(chunks_follow_one_another)
 {
     static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
     struct one_case one = {.of = every[_i], .batch = 3};
     int axes = usual_axes(one.of);
-    struct trial t;
+    struct fixture t;
     required(one.options, sizeof one.options, one.of, wide[axes], kernels[axes]);
-    case_trial(&t, &one);
-    promise_one_function(&t, one.options, promise_tolerance(&t.problem));
+    case_fixture(&t, &one);
+    property_one_function(&t, one.options, property_tolerance(&t.problem));
 }
 END_TEST
 
@@ -49,31 +49,31 @@ START_TEST(large_logits_do_not_overflow)
 {
     const bool single = sizeof(real) == 4;
     struct one_case one = cases[_i];
-    struct trial t;
+    struct fixture t;
     bool scaled = declaration_option(one.of, "scale") >= 0;
     size_t at = strlen(one.options);
     if (strstr(one.options, "--scale")) return;     /* a case that differs by the scale alone */
     if (scaled) snprintf(one.options + at, sizeof one.options - at, " --scale %d", single ? 40 : 400);
     one.chosen = true;
-    if (!case_trial(&t, &one)) return;
+    if (!case_fixture(&t, &one)) return;
     for (size_t n = 0; n < t.inputs && !scaled; n++) t.x[n] *= single ? 8 : 24;
     t.sharp = true;
-    promise_one_function(&t, one.options, (1 + 2 * (single ? 1e3 : 1e4)) * promise_tolerance(&t.problem));
+    property_one_function(&t, one.options, (1 + 2 * (single ? 1e3 : 1e4)) * property_tolerance(&t.problem));
 }
 END_TEST
 
 /* Those of promises.h that need no tolerance. */
 START_TEST(properties_hold)
 {
-    struct trial t;
-    if (!case_trial(&t, &cases[_i])) return;
-    promise_nan_is_seen(&t);
-    promise_repeatable(&t);
-    promise_plans_apart(&t);
-    promise_loads_again(&t);
-    promise_memory(&t);
-    promise_bytes(&t);
-    promise_shared_workspace(&t);
+    struct fixture t;
+    if (!case_fixture(&t, &cases[_i])) return;
+    property_nan_is_seen(&t);
+    property_repeatable(&t);
+    property_plans_independent(&t);
+    property_loads_again(&t);
+    property_memory(&t);
+    property_bytes(&t);
+    property_shared_scratch(&t);
 }
 END_TEST
 
@@ -88,7 +88,7 @@ START_TEST(sizes_that_do_not_fit_take_nothing)
     required(options, sizeof options, d, large[axes], kernels[axes]);
     succeeds(shaped_openly(&p, options, d, 5, BY_ADDRESSES(12288, 2), "", "",
                            axes ? 1 : BY_ADDRESSES(8192, 256)));
-    promise_overflow(&p);
+    property_overflow(&p);
 }
 END_TEST
 
@@ -112,10 +112,10 @@ static void check_condition(const struct declaration *d, const char *when)
  * data and without, and each form states what a run costs. */
 START_TEST(names_are_declared)
 {
-    struct trial t;
+    struct fixture t;
     const struct declaration *d = cases[_i].of;
     const struct form *form;
-    if (!case_trial(&t, &cases[_i])) return;
+    if (!case_fixture(&t, &cases[_i])) return;
     void *of = memory_get(d->resolved, 1);
     for (const struct tensor_row *row = d->tensors; row->name; row++) {
         check_condition(d, row->when);
@@ -162,7 +162,7 @@ int main(void)
     TCase *function = add_case(suite, "one function");
     tcase_add_loop_test(function, forms_are_one_function, 0, case_count);
     tcase_add_loop_test(function, every_tensor_counts, 0, case_count);
-    tcase_add_loop_test(function, images_fly_one_after_another, 0, operator_count);
+    tcase_add_loop_test(function, chunks_follow_one_another, 0, operator_count);
     tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
     return run_suite(suite);
 }

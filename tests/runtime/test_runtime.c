@@ -47,12 +47,12 @@ END_TEST
 /* A limit on the bytes in use, reached exactly or exceeded, and counts of requests. */
 START_TEST(memory_runs_out_on_request)
 {
-    size_t room = memory_in_use() + 64;     /* one line: a block that reaches the limit exactly is granted */
-    memory_set_limit(room);
+    size_t arena = memory_in_use() + 64;     /* one line: a block that reaches the limit exactly is granted */
+    memory_set_limit(arena);
     ck_assert_ptr_null(memory_get(65, 1));
     void *exact = memory_get(64, 1);
     ck_assert_ptr_nonnull(exact);
-    ck_assert_uint_eq(memory_in_use(), room);
+    ck_assert_uint_eq(memory_in_use(), arena);
     ck_assert_ptr_null(memory_get(1, 1));
     memory_free(exact);
     memory_set_limit(0);
@@ -111,17 +111,17 @@ START_TEST(bytes_are_read_and_compared)
         ck_assert_uint_eq(allowed, right[r].bytes < SIZE_MAX ? right[r].bytes : SIZE_MAX);
     }
     for (size_t w = 0; w < COUNT(wrong); w++)
-        refused(bytes_allowed(&allowed, wrong[w]), STATUS_BAD_INPUT, "--max-memory: found '");
+        rejected(bytes_allowed(&allowed, wrong[w]), STATUS_BAD_INPUT, "--max-memory: found '");
     succeeds(bytes_allowed(&allowed, NULL));
     ck_assert(allowed > 0 && allowed <= all / 4 * 3);
     ck_assert(allowed > (available < SIZE_MAX ? available : SIZE_MAX) / 2);
 
     succeeds(bytes_fit(7, 7));
-    refused(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
-    refused(bytes_fit(SIZE_MAX, 7), STATUS_BAD_INPUT, "needs more than");
-    refused(bytes_fit(SIZE_MAX, SIZE_MAX), STATUS_BAD_INPUT, "needs more than");
+    rejected(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
+    rejected(bytes_fit(SIZE_MAX, 7), STATUS_BAD_INPUT, "needs more than");
+    rejected(bytes_fit(SIZE_MAX, SIZE_MAX), STATUS_BAD_INPUT, "needs more than");
     succeeds(work_fits(1e13, 1e13));
-    refused(work_fits(2e16, 1e13), STATUS_BAD_INPUT,
+    rejected(work_fits(2e16, 1e13), STATUS_BAD_INPUT,
             "makes 2e+16 multiply-adds, allowed are 1e+13 (option --max-work)");
 }
 END_TEST
@@ -179,7 +179,7 @@ START_TEST(grids_are_read_strictly)
     }
     for (size_t w = 0; w < COUNT(wrong); w++)
         for (const char *const *text_of = wrong[w].grid; *text_of; text_of++)
-            refused(grid_parse(&g, *text_of), STATUS_BAD_INPUT, wrong[w].message);
+            rejected(grid_parse(&g, *text_of), STATUS_BAD_INPUT, wrong[w].message);
     succeeds(grid_parse(&g, "8x14x7"));
     ck_assert(g.axes == 3 && g.tokens == 784 && g.offsets == 15 * 27 * 13);
 }
@@ -232,7 +232,7 @@ START_TEST(windows_that_do_not_fit_are_errors)
             succeeds(s);
             s = windows_shift(&w, bad_windows[b].shift);
         }
-        refused(s, STATUS_BAD_INPUT, bad_windows[b].text);
+        rejected(s, STATUS_BAD_INPUT, bad_windows[b].text);
     }
 }
 END_TEST
@@ -335,10 +335,10 @@ START_TEST(tensors_own_what_they_hold)
     tensor_release(&t);
     tensor_release(&t);
     for (size_t n = 0; n < COUNT(wrong); n++)
-        refused(tensor_create(&t, "name", wrong[n].axes, wrong[n].size), STATUS_BAD_INPUT, wrong[n].text);
+        rejected(tensor_create(&t, "name", wrong[n].axes, wrong[n].size), STATUS_BAD_INPUT, wrong[n].text);
     for (long n = 0; n < 2; n++) {
         memory_fail_after(n);
-        refused(tensor_create(&t, "name", 3, size), STATUS_FAILURE, "not enough memory");
+        rejected(tensor_create(&t, "name", 3, size), STATUS_FAILURE, "not enough memory");
         memory_fail_after(-1);
         ck_assert_uint_eq(memory_in_use(), before);
     }

@@ -21,7 +21,7 @@
 #define MOST 160                /* forms of all operators */
 
 /* A form of an operator, a trial of it, and its output alone, with one and with two threads. */
-static struct one { struct trial trial; const struct form *form; real *alone[2]; } all[MOST];
+static struct one { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 
 
@@ -45,12 +45,12 @@ static void prepare_all(void)
         int axes = usual_axes(one.of);
         required(one.options, sizeof one.options, one.of, grids[axes], kernels[axes]);
         succeeds(case_shape(&p, &one));
-        struct trial t = trial_of(p);
+        struct fixture t = fixture_of(p);
         const struct form *form;
         for (int f = 0; (form = operator_form_at(one.of, f)) && count < MOST; f++) {
-            all[count] = (struct one){.trial = t, .form = form};
+            all[count] = (struct one){.fixture = t, .form = form};
             for (int threads = 1; threads <= 2; threads++)
-                all[count].alone[threads - 1] = trial_run(&t, form->name, threads);
+                all[count].alone[threads - 1] = fixture_run(&t, form->name, threads);
             count++;
         }
     }
@@ -68,12 +68,12 @@ static void *work(void *argument)
     pthread_barrier_wait(w->start);
     for (int round = 0; round < w->rounds; round++) {
         const struct one *one = &all[(w->number * w->step + round) % count];
-        struct problem p = one->trial.problem;
+        struct problem p = one->fixture.problem;
         struct plan plan;
         status s = plan_create(&plan, &p, one->form, w->threads);
         for (int run = 0; run < 2 && !s.code; run++) {
-            s = plan_run(&plan, y, one->trial.x);
-            if (!s.code) w->wrong += !same_bits(y, one->alone[w->threads - 1], one->trial.outputs);
+            s = plan_run(&plan, y, one->fixture.x);
+            if (!s.code) w->wrong += !same_bits(y, one->alone[w->threads - 1], one->fixture.outputs);
         }
         w->wrong += s.code != 0;
         plan_release(&plan);
@@ -131,14 +131,14 @@ START_TEST(a_plan_may_move_between_threads)
     omp_set_num_threads(3);
     for (int n = 0; n < count; n++) {
         struct plan plan;
-        succeeds(plan_create(&plan, &all[n].trial.problem, all[n].form, 2));
+        succeeds(plan_create(&plan, &all[n].fixture.problem, all[n].form, 2));
         for (int use = 0; use < 3; use++) {
-            struct handed h = {&plan, all[n].trial.x, use < 2 ? zeros(all[n].trial.outputs) : NULL, {0}};
+            struct handed h = {&plan, all[n].fixture.x, use < 2 ? zeros(all[n].fixture.outputs) : NULL, {0}};
             pthread_t thread;
             ck_assert_int_eq(pthread_create(&thread, NULL, use_handed, &h), 0);
             pthread_join(thread, NULL);
             succeeds(h.s);
-            ck_assert(!h.y || same_bits(h.y, all[n].alone[1], all[n].trial.outputs));
+            ck_assert(!h.y || same_bits(h.y, all[n].alone[1], all[n].fixture.outputs));
             ck_assert_int_eq(omp_get_max_threads(), 3);
         }
     }
@@ -163,8 +163,8 @@ static void share_one_processor(bool one)
  * theirs. Memory is NaN before each run. */
 START_TEST(lofi_waits_for_all_threads)
 {
-    struct trial t = trial("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
-    real *alone = trial_run(&t, "fast", 1), *y = zeros(t.outputs);
+    struct fixture t = fixture("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
+    real *alone = fixture_run(&t, "fast", 1), *y = zeros(t.outputs);
     struct plan plan;
     int same = 0;
     succeeds(plan_create(&plan, &t.problem, operator_form(&hilo, "fast"), THREADS));
@@ -262,13 +262,13 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
     status s = case_shape(&p, &cases[_i]);
     if (cases[_i].chosen && s.code == STATUS_BAD_INPUT) return;
     succeeds(s);
-    struct trial t = trial_of(p);
+    struct fixture t = fixture_of(p);
     for (int f = 0; (form = operator_form_at(cases[_i].of, f)); f++) {
-        real *alone = trial_run(&t, form->name, 1);
+        real *alone = fixture_run(&t, form->name, 1);
         for (size_t n = 0; n < COUNT(numbers); n++) {
             int threads = numbers[n];
-            real *first = trial_run(&t, form->name, threads);
-            ck_assert(same_bits(trial_run(&t, form->name, threads), first, t.outputs));
+            real *first = fixture_run(&t, form->name, threads);
+            ck_assert(same_bits(fixture_run(&t, form->name, threads), first, t.outputs));
             if (!is_by_library(&cases[_i], form))
                 ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].of->name,
                               cases[_i].options, form->name, threads);

@@ -105,20 +105,20 @@ static const struct battery_file files[] = {
 /* PVT, Sec. 3.3: with R = 1 it is self-attention whose w_qkv is w_q above w_kv.  Exact: whole numbers. */
 START_TEST(no_reduction_is_self_attention)
 {
-    struct trial t = trial("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
-    struct trial u = trial("--grid 10x11 --heads 2", &msa, 2, 8, "", "w_o b_o rpe");
-    real *x = integers(1, t.inputs, 2), *w_qkv = trial_tensor(&u, "w_qkv"), *b_qkv = trial_tensor(&u, "b_qkv");
-    trial_put(&t, "w_q", integers(2, 64, 2));
-    trial_put(&t, "w_kv", integers(3, 128, 2));
-    trial_put(&t, "b_q", integers(4, 8, 2));
-    trial_put(&t, "b_kv", integers(5, 16, 2));
-    memcpy(w_qkv, trial_tensor(&t, "w_q"), 64 * sizeof(real));
-    memcpy(w_qkv + 64, trial_tensor(&t, "w_kv"), 128 * sizeof(real));
-    memcpy(b_qkv, trial_tensor(&t, "b_q"), 8 * sizeof(real));
-    memcpy(b_qkv + 8, trial_tensor(&t, "b_kv"), 16 * sizeof(real));
+    struct fixture t = fixture("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
+    struct fixture u = fixture("--grid 10x11 --heads 2", &msa, 2, 8, "", "w_o b_o rpe");
+    real *x = integers(1, t.inputs, 2), *w_qkv = fixture_tensor(&u, "w_qkv"), *b_qkv = fixture_tensor(&u, "b_qkv");
+    fixture_put(&t, "w_q", integers(2, 64, 2));
+    fixture_put(&t, "w_kv", integers(3, 128, 2));
+    fixture_put(&t, "b_q", integers(4, 8, 2));
+    fixture_put(&t, "b_kv", integers(5, 16, 2));
+    memcpy(w_qkv, fixture_tensor(&t, "w_q"), 64 * sizeof(real));
+    memcpy(w_qkv + 64, fixture_tensor(&t, "w_kv"), 128 * sizeof(real));
+    memcpy(b_qkv, fixture_tensor(&t, "b_q"), 8 * sizeof(real));
+    memcpy(b_qkv + 8, fixture_tensor(&t, "b_kv"), 16 * sizeof(real));
     for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run_on(&u, forms[f], 2, x);
-        within(forms[f], largest_difference(trial_run_on(&t, forms[f], 2, x), y, t.outputs), 0);
+        real *y = fixture_run_on(&u, forms[f], 2, x);
+        within(forms[f], largest_difference(fixture_run_on(&t, forms[f], 2, x), y, t.outputs), 0);
         ck_assert(largest(y, t.outputs) > 0);
     }
 }
@@ -130,8 +130,8 @@ START_TEST(one_patch_answers_every_token)
     for (size_t f = 0; f < COUNT(forms); f++)
         for (int patches = 1; patches <= 4; patches += 3) {
             const char *options = patches == 1 ? "--grid 4x4 --reduction 4 --heads 2" : "--grid 4x4 --heads 2";
-            struct trial t = trial(options, &sra, 1, 8, "", "w_o b_o");
-            real *y = trial_run(&t, forms[f], 1);
+            struct fixture t = fixture(options, &sra, 1, 8, "", "w_o b_o");
+            real *y = fixture_run(&t, forms[f], 1);
             double apart = 0;
             for (size_t n = 1; n < 16; n++) worse(&apart, largest_difference(y + n * 8, y, 8));
             if (patches == 1) within("rows apart, one patch", apart, 0);
@@ -145,16 +145,16 @@ END_TEST
 START_TEST(bias_of_the_keys_says_nothing)
 {
     for (size_t f = 0; f < COUNT(forms); f++) {
-        struct trial t = trial("--grid 6x6 --heads 2", &sra, 1, 8, "", "w_o b_o");
-        real *b_kv = trial_tensor(&t, "b_kv"), *b_q = trial_tensor(&t, "b_q");
+        struct fixture t = fixture("--grid 6x6 --heads 2", &sra, 1, 8, "", "w_o b_o");
+        real *b_kv = fixture_tensor(&t, "b_kv"), *b_q = fixture_tensor(&t, "b_q");
         memset(b_kv, 0, 16 * sizeof *b_kv);
-        real *expected = trial_run(&t, forms[f], 1);
+        real *expected = fixture_run(&t, forms[f], 1);
         memcpy(b_kv, normal(7, 16), 16 * sizeof *b_kv);
         for (size_t i = 0; i < t.outputs; i++) expected[i] += b_kv[8 + i % 8];
-        double apart = relative_difference(trial_run(&t, forms[f], 1), expected, t.outputs);
+        double apart = relative_difference(fixture_run(&t, forms[f], 1), expected, t.outputs);
         within(forms[f], apart, 4 * tolerance(&t.problem));
         b_q[0] += 1;
-        double moved = relative_difference(trial_run(&t, forms[f], 1), expected, t.outputs);
+        double moved = relative_difference(fixture_run(&t, forms[f], 1), expected, t.outputs);
         beyond("    a bias of the query", moved, 4 * tolerance(&t.problem));
     }
 }
@@ -164,10 +164,10 @@ END_TEST
 START_TEST(fast_form_holds_one_chunk_of_images)
 {
     const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");
-    struct trial four = trial("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
-    struct trial nine = trial("--grid 16x16 --heads 2", &sra, 9, 8, "", "");
-    ck_assert(trial_peak(&four, fast) == trial_peak(&nine, fast));
-    ck_assert(trial_peak(&nine, naive) > 1.5 * trial_peak(&four, naive));
+    struct fixture four = fixture("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
+    struct fixture nine = fixture("--grid 16x16 --heads 2", &sra, 9, 8, "", "");
+    ck_assert(fixture_peak(&four, fast) == fixture_peak(&nine, fast));
+    ck_assert(fixture_peak(&nine, naive) > 1.5 * fixture_peak(&four, naive));
 }
 END_TEST
 

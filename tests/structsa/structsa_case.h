@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../support/support.h"
-#include "../support/trial.h"
+#include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/structsa.h"
 
@@ -34,8 +34,8 @@ struct case_head {
 static inline struct neighbours windows_around(const grid *tokens, const grid *window, const size_t *stride)
 {
     struct neighbours n;
-    struct room room = room_open(1);
-    neighbours_prepare(&n, &room, tokens, window, stride, 1);
+    struct arena arena = arena_open(1);
+    neighbours_prepare(&n, &arena, tokens, window, stride, 1);
     n.token = keep(n.centres * n.entries, sizeof(int));
     neighbours_load(&n);
     return n;

@@ -134,11 +134,11 @@ END_TEST
 START_TEST(defaults_are_those_of_the_contract)
 {
     const char *given = "--grid 3x4 --kernel 3x3 --equation 16 --stride 1 --scale 1 --heads 1";
-    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 6, "D=3", "");
-    struct trial u = trial(given, &structsa, 1, 6, "D=3", "");
+    struct fixture t = fixture("--grid 3x4 --kernel 3x3", &structsa, 1, 6, "D=3", "");
+    struct fixture u = fixture(given, &structsa, 1, 6, "D=3", "");
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
-        equal(trial_run(&t, form->name, 1), trial_run(&u, form->name, 1), t.outputs);
+        equal(fixture_run(&t, form->name, 1), fixture_run(&u, form->name, 1), t.outputs);
 }
 END_TEST
 
@@ -148,22 +148,22 @@ START_TEST(errors_name_what_is_too_large)
 {
     struct problem p = shaped(too_large->options, &structsa, 1, 1, too_large->sizes, "");
     struct plan plan;
-    refused(plan_create(&plan, &p, operator_form(&structsa, "naive"), 1), STATUS_FAILURE,
+    rejected(plan_create(&plan, &p, operator_form(&structsa, "naive"), 1), STATUS_FAILURE,
             "the attention of all queries");
-    refused(plan_create(&plan, &p, operator_form(&structsa, "permuted"), 1),
+    rejected(plan_create(&plan, &p, operator_form(&structsa, "permuted"), 1),
             BY_ADDRESSES(STATUS_BAD_INPUT, STATUS_FAILURE),
             BY_ADDRESSES("1048576 keys of 16384 kernels", "the map of all queries against all virtual keys"));
     memory_set_limit(memory_in_use() + BY_ADDRESSES(1 << 27, 1 << 16));
     status s = plan_create(&plan, &p, operator_form(&structsa, "fast"), 1);
     memory_set_limit(0);
-    refused(s, STATUS_FAILURE, BY_ADDRESSES("query, key and value", "not enough memory"));
+    rejected(s, STATUS_FAILURE, BY_ADDRESSES("query, key and value", "not enough memory"));
 }
 END_TEST
 
 /* To the bit: virtual keys and values of 5 and 11 filters, any first and any number of them, against one at a time. */
 START_TEST(virtual_tokens_are_made_in_any_pieces)
 {
-    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
+    struct fixture t = fixture("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
     struct plan plan;
     succeeds(plan_create(&plan, &t.problem, operator_form(&structsa, "fast"), 1));
     const struct virtual_tokens *f = plan.state;

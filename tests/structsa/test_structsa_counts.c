@@ -22,17 +22,17 @@ static const struct battery_case counted[] = {
 };
 
 
-static struct trial drawn(const char *options, const char *equation, size_t batch, size_t channels, const char *sizes,
+static struct fixture drawn(const char *options, const char *equation, size_t batch, size_t channels, const char *sizes,
                           const char *without)
 {
     char all[160];
     options_of_equation(all, sizeof all, options, equation);
-    return trial(all, &structsa, batch, channels, sizes, without);
+    return fixture(all, &structsa, batch, channels, sizes, without);
 }
 
-static double cores(const struct trial *t, const char *form)
+static double cores(const struct fixture *t, const char *form)
 {
-    return trial_hearts(t, operator_form(&structsa, form));
+    return fixture_cores(t, operator_form(&structsa, form));
 }
 
 /* ---- arithmetic ------------------------------------------------------ */
@@ -45,7 +45,7 @@ START_TEST(permuting_saves_a_factor_of_the_window)
     static const double d[] = {1, 4, 8};
     double M = _i < 3 ? 9 : 25;
     const char *options = _i < 3 ? "--grid 28x28 --kernel 3x3" : "--grid 28x28 --kernel 5x5";
-    struct trial t = drawn(options, "16", 1, 64, D[_i % 3], "w_o b_o");
+    struct fixture t = drawn(options, "16", 1, 64, D[_i % 3], "w_o b_o");
     double saved = cores(&t, "naive") / cores(&t, "permuted");
     double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
     within("over its limit", fabs(saved / expected - 1), 0.06);
@@ -56,8 +56,8 @@ END_TEST
  */
 START_TEST(permuting_does_not_pay_for_dot_products)
 {
-    struct trial wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
-    struct trial narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
+    struct fixture wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
+    struct fixture narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
     double ratio = cores(&wide, "naive") / cores(&wide, "permuted");
     ck_assert(ratio > 0.7 && ratio < 0.8);
     ck_assert(cores(&narrow, "naive") > cores(&narrow, "permuted"));
@@ -75,8 +75,8 @@ START_TEST(a_stride_divides_the_work)
     double factor = divided[_i].factor;
     char coarse[80];
     snprintf(coarse, sizeof coarse, "%s --stride %s", divided[_i].options, divided[_i].stride);
-    struct trial all = drawn(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
-    struct trial some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
+    struct fixture all = drawn(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
+    struct fixture some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
     double N = (double)all.problem.grid.tokens, c = 6, fixed = N * c + N * N * c;     /* the scale and the map */
     ck_assert(cores(&all, "fast") == factor * cores(&some, "fast"));
     ck_assert(cores(&all, "permuted") == factor * cores(&some, "permuted"));
@@ -86,9 +86,9 @@ END_TEST
 
 /* ---- memory ---------------------------------------------------------- */
 
-static double peak(const struct trial *t, const char *form)
+static double peak(const struct fixture *t, const char *form)
 {
-    return trial_peak(t, operator_form(&structsa, form));
+    return fixture_peak(t, operator_form(&structsa, form));
 }
 
 /* The table of reference/structsa.h, with one head: the map, the windows and kernels of a query, the attention, the
@@ -147,7 +147,7 @@ static double stated_permuted(const struct problem *p, const struct form *form)
  * attention for all queries.  Tolerance: 96 queries, since a block is rounded up. */
 START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
 {
-    struct trial t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
+    struct fixture t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
     struct structsa_problem s;
     succeeds(structsa.resolve(&s, &t.problem));
     double J = (double)s.J, D = (double)s.D;
@@ -172,8 +172,8 @@ static const struct battery_growth growth[] = {
 /* Of the tiled form: seven patterns of 9 taps and 16 channels on both sides, which fill whole lines of 64 bytes. */
 START_TEST(patterns_cost_the_memory_of_their_filters)
 {
-    struct trial one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
-    struct trial eight = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
+    struct fixture one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
+    struct fixture eight = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
     double more = peak(&eight, "fast") - peak(&one, "fast");
     within("bytes", fabs(more - 7 * 2 * 9 * 16 * (double)sizeof(real)), 0);
 }
@@ -188,7 +188,7 @@ START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
         {"--grid 16 --kernel 1", 16}, {"--grid 64 --kernel 1", 64},
     };
     for (size_t s = 0; s < COUNT(z); s++) {
-        struct trial t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
+        struct fixture t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
         double naive = peak(&t, "naive"), permuted = peak(&t, "permuted") - real_bytes(3 * 512 * (512 + 1));
         if (z[s].N <= 8) ck_assert(naive < permuted);
         else ck_assert(naive > permuted);
@@ -209,8 +209,8 @@ START_TEST(windows_of_tab_6b_are_problems)
     char options[96];
     snprintf(options, sizeof options, "--grid 14x14 --kernel %s --heads 2 --value-kernel %s", tab_6b[_i].keys,
              tab_6b[_i].values);
-    struct trial row = drawn(options, "16", 1, 384, "D=4", "");
-    struct trial nine = drawn("--grid 14x14 --kernel 3x3 --heads 2", "16", 1, 384, "D=4", "");
+    struct fixture row = drawn(options, "16", 1, 384, "D=4", "");
+    struct fixture nine = drawn("--grid 14x14 --kernel 3x3 --heads 2", "16", 1, 384, "D=4", "");
     double more = tab_6b[_i].M + tab_6b[_i].Mv - 18, filters = 384 * 4 * more;
     ck_assert((double)problem_parameters(&row.problem) - (double)problem_parameters(&nine.problem) == filters);
     ck_assert(cores(&row, "permuted") - cores(&nine, "permuted") == 196 * filters);

@@ -78,11 +78,11 @@ END_TEST
 /* ---- relatives ------------------------------------------------------- */
 
 /* Each form of the operator gives the same for both, to the bit. */
-static void same_in_every_form(const struct trial *one, const struct trial *other)
+static void same_in_every_form(const struct fixture *one, const struct fixture *other)
 {
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
-        equal(trial_run(one, form->name, 1), trial_run(other, form->name, 1), one->outputs);
+        equal(fixture_run(one, form->name, 1), fixture_run(other, form->name, 1), one->outputs);
 }
 
 /* StructSA, Eq. 1; Table 1a, D = 0: windows of one token and one pattern of 1. */
@@ -149,8 +149,8 @@ START_TEST(an_element_is_a_window_of_one_token)
     char by_eq5[96], by_eq4[96];
     snprintf(by_eq4, sizeof by_eq4, "%s --equation 4", options);
     snprintf(by_eq5, sizeof by_eq5, "%s --equation 5 --value-kernel 1x1", options);
-    struct trial four = trial(by_eq4, &structsa, 2, 6, "D=3", ""), five = trial(by_eq5, &structsa, 2, 6, "D=3", "");
-    trial_take(&five, &four, "w_qkv b_qkv uk uv w_o b_o");
+    struct fixture four = fixture(by_eq4, &structsa, 2, 6, "D=3", ""), five = fixture(by_eq5, &structsa, 2, 6, "D=3", "");
+    fixture_take(&five, &four, "w_qkv b_qkv uk uv w_o b_o");
     same_in_every_form(&five, &four);
 }
 END_TEST
@@ -203,17 +203,17 @@ static real *widened(const real *filters, size_t D, size_t E)
 /* StructSA, Tab. 6b: the same for the whole operator, every form against the naive form with one size. */
 START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
 {
-    struct trial own = trial(_i ? "--grid 7x6 --kernel 3x3 --heads 2 --stride 1x2 --value-kernel 5x5"
+    struct fixture own = fixture(_i ? "--grid 7x6 --kernel 3x3 --heads 2 --stride 1x2 --value-kernel 5x5"
                              : "--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2 --value-kernel 3x3", &structsa, 2, 6,
                              "D=2", "");
-    struct trial wide = trial("--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2", &structsa, 2, 6, "D=2", "");
+    struct fixture wide = fixture("--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2", &structsa, 2, 6, "D=2", "");
     const char *small = _i ? "hk" : "hv";
-    trial_take(&wide, &own, _i ? "w_qkv b_qkv hv w_o b_o" : "w_qkv b_qkv hk w_o b_o");
-    trial_put(&wide, small, widened(trial_tensor(&own, small), 2, 6));
-    real *y = trial_run(&wide, "naive", 1);
+    fixture_take(&wide, &own, _i ? "w_qkv b_qkv hv w_o b_o" : "w_qkv b_qkv hk w_o b_o");
+    fixture_put(&wide, small, widened(fixture_tensor(&own, small), 2, 6));
+    real *y = fixture_run(&wide, "naive", 1);
     forms_within(&own, y, 2 * problem_tolerance(&wide.problem));
-    trial_tensor(&wide, small)[0] = 1;
-    beyond("    not zeros alone", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
+    fixture_tensor(&wide, small)[0] = 1;
+    beyond("    not zeros alone", relative_difference(fixture_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }
 END_TEST
 
@@ -446,11 +446,11 @@ END_TEST
 START_TEST(one_stride_is_that_of_all_axes)
 {
     static const char *const pair[][2] = {{"2", "2x2x2"}, {"1x5x2", "1x9x2"}};
-    struct trial t[2];
+    struct fixture t[2];
     for (int n = 0; n < 2; n++) {
         char options[80];
         snprintf(options, sizeof options, "--grid 3x5x4 --kernel 3x3x3 --heads 2 --stride %s", pair[_i][n]);
-        t[n] = trial(options, &structsa, 1, 6, "D=3", "");
+        t[n] = fixture(options, &structsa, 1, 6, "D=3", "");
     }
     same_in_every_form(&t[0], &t[1]);
 }
@@ -513,15 +513,15 @@ END_TEST
 /* Not in the paper: Eq. 2 has no 1/sqrt(C). Twice the scale is twice the query, which does not round. */
 START_TEST(scale_multiplies_the_scores)
 {
-    struct trial scaled = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 2", &structsa, 1, 8, "D=3", "");
-    struct trial doubled = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 1", &structsa, 1, 8, "D=3", "");
-    struct trial halved = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0.5", &structsa, 1, 8, "D=3", "");
-    for (size_t n = 0; n < 8 * 8; n++) trial_tensor(&doubled, "w_qkv")[n] *= 2;
-    for (size_t n = 0; n < 8; n++) trial_tensor(&doubled, "b_qkv")[n] *= 2;
+    struct fixture scaled = fixture("--grid 5x4 --kernel 3x3 --heads 2 --scale 2", &structsa, 1, 8, "D=3", "");
+    struct fixture doubled = fixture("--grid 5x4 --kernel 3x3 --heads 2 --scale 1", &structsa, 1, 8, "D=3", "");
+    struct fixture halved = fixture("--grid 5x4 --kernel 3x3 --heads 2 --scale 0.5", &structsa, 1, 8, "D=3", "");
+    for (size_t n = 0; n < 8 * 8; n++) fixture_tensor(&doubled, "w_qkv")[n] *= 2;
+    for (size_t n = 0; n < 8; n++) fixture_tensor(&doubled, "b_qkv")[n] *= 2;
     same_in_every_form(&scaled, &doubled);
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
-        unequal(trial_run(&halved, form->name, 1), trial_run(&scaled, form->name, 1), 20 * 8);
+        unequal(fixture_run(&halved, form->name, 1), fixture_run(&scaled, form->name, 1), 20 * 8);
 }
 END_TEST
 
@@ -545,13 +545,13 @@ END_TEST
  * 5 heads share them. */
 START_TEST(heads_have_their_own_filters_in_eq16)
 {
-    struct trial t = trial(_i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2",
+    struct fixture t = fixture(_i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2",
                            &structsa, 1, 8, "D=3", "w_o b_o");
     for (int f = 0; operator_form_at(&structsa, f); f++) {
         const char *form = operator_form_at(&structsa, f)->name;
-        real *y = trial_run(&t, form, 1), *h = trial_tensor(&t, _i ? "uk" : "hk");
+        real *y = fixture_run(&t, form, 1), *h = fixture_tensor(&t, _i ? "uk" : "hk");
         h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, the middle, channel 7 */
-        real *other = trial_run(&t, form, 1);
+        real *other = fixture_run(&t, form, 1);
         h[_i ? 4 : 4 * 8 + 7] -= 1;
         for (size_t n = 0; n < 20; n++) {
             if (_i) unequal(y + n * 8, other + n * 8, 4);

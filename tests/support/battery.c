@@ -29,7 +29,7 @@ static int rows(const void *table, size_t size)
 static int variants(const struct battery *b) { return b->variants ? ROWS(b->variants) : 1; }
 
 /* The trial of test i in a table, and its options. */
-static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
+static struct fixture fixture_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];
     char *all = keep(256, 1), *without = keep(256, 1);
@@ -39,15 +39,15 @@ static struct trial trial_case(const char **options, const struct battery *b, co
     else snprintf(all, 256, "%s %s", row->options, variant);
     snprintf(without, 256, "%s %s", row->without, b->variants_without ? b->variants_without[v] : "");
     *options = all;
-    return trial(all, b->operator, row->batch, row->channels, row->sizes, without);
+    return fixture(all, b->operator, row->batch, row->channels, row->sizes, without);
 }
 
-static double tolerance_of(const struct battery *b, struct trial *t)
+static double tolerance_of(const struct battery *b, struct fixture *t)
 {
-    return b->trial_tolerance ? b->trial_tolerance(t) : b->tolerance(&t->problem);
+    return b->fixture_tolerance ? b->fixture_tolerance(t) : b->tolerance(&t->problem);
 }
 
-double counted_run(const struct trial *t, real *y)
+double counted_run(const struct fixture *t, real *y)
 {
     struct plan plan;
     multiplications();
@@ -72,8 +72,8 @@ START_TEST(forms_agree)
 {
     const struct battery *b = operator_of(_i);
     const char *options;
-    struct trial t = trial_case(&options, b, b->sizes, _i);
-    promise_one_function(&t, options, tolerance_of(b, &t));
+    struct fixture t = fixture_case(&options, b, b->sizes, _i);
+    property_one_function(&t, options, tolerance_of(b, &t));
 }
 END_TEST
 
@@ -84,9 +84,9 @@ START_TEST(golden_vectors)
     const char *name = b->golden[_i % STRIDE];
     struct golden g;
     golden_open(&g, b->operator, name);
-    struct trial t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
+    struct fixture t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
                       .outputs = g.expected->count};
-    golden_holds(&g, name, b->golden_trial ? b->golden_trial(&t) : b->golden_tolerance * tolerance_of(b, &t));
+    golden_holds(&g, name, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
 END_TEST
@@ -97,7 +97,7 @@ START_TEST(wrong_options_are_errors)
     const struct battery *b = operator_of(_i);
     const struct battery_error *row = &b->errors[_i % STRIDE];
     struct problem p;
-    refused(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
+    rejected(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(files_fit_or_are_errors)
     struct tensors file = file_of(row->tensors, row->without);
     struct problem p;
     status s = bound_to(&p, row->options, b->operator, &file);
-    if (row->message) refused(s, STATUS_BAD_INPUT, row->message);
+    if (row->message) rejected(s, STATUS_BAD_INPUT, row->message);
     else succeeds(s);
 }
 END_TEST
@@ -119,14 +119,14 @@ START_TEST(naive_form_multiplies_as_its_formula_says)
 {
     const struct battery *b = operator_of(_i);
     const char *options;
-    struct trial t = trial_case(&options, b, b->counted, _i);
+    struct fixture t = fixture_case(&options, b, b->counted, _i);
     double projections = b->projections ? b->projections(&t.problem) : projections_multiply_adds(&t.problem);
     real *y = zeros(t.outputs);
     double counted = counted_run(&t, y);
     printf("    %-60s %10.0f multiplications\n", options, counted);
     ck_assert(counted > 0);
     ck_assert(counted + projections == form_multiply_adds(operator_form(b->operator, "naive"), &t.problem));
-    within("y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance_of(b, &t));
+    within("y", relative_difference(y, fixture_run(&t, "naive", 1), t.outputs), tolerance_of(b, &t));
 }
 END_TEST
 
@@ -136,13 +136,13 @@ START_TEST(forms_take_the_memory_they_state)
     const struct form *form;
     const char *options;
     char what[256];
-    struct trial t = trial_case(&options, b, b->memory, _i);
+    struct fixture t = fixture_case(&options, b, b->memory, _i);
     int checked = 0;
     for (int f = 0; (form = operator_form_at(b->operator, f)); f++) {
         double stated = b->stated(&t.problem, form);
         if (stated < 0) continue;
         snprintf(what, sizeof what, "%s, %s: bytes", options, form->name);
-        within(what, fabs(trial_peak(&t, form) - stated), b->slack);
+        within(what, fabs(fixture_peak(&t, form) - stated), b->slack);
         checked++;
     }
     ck_assert_int_gt(checked, 0);
@@ -157,8 +157,8 @@ START_TEST(bytes_grow_with_tokens_as_stated)
     for (size_t n = 0; n < 2; n++) {
         char all[256];
         snprintf(all, sizeof all, "--grid %zux%zu %s", row->edge << n, row->edge << n, row->options);
-        struct trial t = trial(all, b->operator, 1, row->channels, row->sizes, row->without);
-        bytes[n] = trial_peak(&t, operator_form(b->operator, row->form));
+        struct fixture t = fixture(all, b->operator, 1, row->channels, row->sizes, row->without);
+        bytes[n] = fixture_peak(&t, operator_form(b->operator, row->form));
     }
     printf("    %s, %s: %.2f times the bytes\n", row->options, row->form, bytes[1] / bytes[0]);
     ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);

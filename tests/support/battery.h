@@ -7,7 +7,7 @@
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
 
 #include "support.h"
-#include "trial.h"
+#include "fixture.h"
 
 /* options, sizes ("D=4 R=2") and without (optional tensors that are left out) are words separated by blanks. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
@@ -15,7 +15,7 @@ struct battery_case { const char *options; size_t batch, channels; const char *s
 /* Options at which an operator with one image must fail, and a part of the message. */
 struct battery_error { const char *options, *message; size_t channels; };
 
-/* Tensors of a file (trial.h) without some of them, and a part of the message; NULL if they fit. */
+/* Tensors of a file (fixture.h) without some of them, and a part of the message; NULL if they fit. */
 struct battery_file { const char *options, *tensors, *without, *message; };
 
 /* Bytes on an edge x edge grid, and on four times the tokens: the ratio lies between these. */
@@ -29,12 +29,12 @@ struct battery_growth {
 struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
-    double (*trial_tolerance)(struct trial *t);         /* in its place, if it depends on x or y */
+    double (*fixture_tolerance)(struct fixture *t);         /* in its place, if it depends on x or y */
     double golden_tolerance;                            /* of golden vectors, in units of that */
-    double (*golden_trial)(struct trial *t);            /* in its place; t->y is PyTorch's */
+    double (*golden_fixture)(struct fixture *t);            /* in its place; t->y is PyTorch's */
     const char *const *variants;                        /* options that are appended to a row; NULL: none */
     const char *const *variants_without;                /* what each of them adds to `without` */
-    void (*join)(char *all, size_t room, const char *options, const char *variant);    /* NULL: separated by a blank */
+    void (*join)(char *all, size_t arena, const char *options, const char *variant);    /* NULL: separated by a blank */
     const struct battery_case *sizes;                   /* the forms agree */
     const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
@@ -48,7 +48,7 @@ struct battery {
 };
 
 /* Multiplications of one run of the operator's counted naive form, which writes y; preparing it multiplies nothing. */
-double counted_run(const struct trial *t, real *y);
+double counted_run(const struct fixture *t, real *y);
 
 /* Bytes in a plan, where each array takes whole lines of 64: of reals, of ints; and of the plan itself, which are the
  * resolved problem and the form's state. */

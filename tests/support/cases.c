@@ -55,7 +55,7 @@ void required(char *text, size_t size, const struct declaration *d, const char *
     for (const struct option *o = d->options; o->name && at < size; o++) {
         const char *value = o->kind == OPTION_GRID ? tokens : o->kind == OPTION_KERNEL ? kernel : "3";
         if (is_heads(o)) value = "2";
-        else if (o->fallback || o->kind == OPTION_FLAG) continue;
+        else if (o->default_value || o->kind == OPTION_FLAG) continue;
         at += (size_t)snprintf(text + at, size - at, "%s--%s %s", at ? " " : "", o->name, value);
     }
 }
@@ -67,7 +67,7 @@ static const char *values(const struct option *o, int axes)
     static const char *const steps[] = {"", "2|9", "2|1x5", "1x2x2"};
     if (o->kind == OPTION_FLAG) return "";
     if (o->kind == OPTION_CHOICE) return o->choices;
-    if (!o->fallback || is_heads(o)) return NULL;
+    if (!o->default_value || is_heads(o)) return NULL;
     if (o->kind == OPTION_KERNEL) return windows[axes];
     if (o->kind == OPTION_STEPS) return steps[axes];
     if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";   /* windows of 2, in three rows, shift by 1 */
@@ -85,7 +85,7 @@ static bool choose(char *text, size_t size, const struct option *o, int n, int a
     }
     if (!word) return false;
     size_t at = strlen(text), length = strcspn(word, "|");
-    bool stands = o->fallback && strlen(o->fallback) == length && !strncmp(o->fallback, word, length);
+    bool stands = o->default_value && strlen(o->default_value) == length && !strncmp(o->default_value, word, length);
     if (!stands) snprintf(text + at, size - at, " --%s %.*s", o->name, (int)length, word);
     return true;
 }
@@ -244,12 +244,12 @@ void enumerate_cases(const struct declaration *(*declared)(int))
     for (int o = 0; o < operator_count; o++) add_pairs(usual(every[o]));
 }
 
-bool case_trial(struct trial *t, const struct one_case *one)
+bool case_fixture(struct fixture *t, const struct one_case *one)
 {
     struct problem p;
     status s = case_shape(&p, one);
     if (one->chosen && s.code == STATUS_BAD_INPUT) return false;
     succeeds(s);
-    *t = trial_of(p);
+    *t = fixture_of(p);
     return true;
 }

@@ -7,7 +7,7 @@
 #ifndef TWICETOLD_TESTS_CASES_H
 #define TWICETOLD_TESTS_CASES_H
 
-#include "trial.h"
+#include "fixture.h"
 
 struct one_case {
     const struct declaration *of;
@@ -34,6 +34,6 @@ void required(char *text, size_t size, const struct declaration *d, const char *
 extern const char *const kernels[];     /* of 3, by the number of axes */
 
 /* A random problem of a case, run by its naive form; false if the operator rejects its options. */
-bool case_trial(struct trial *t, const struct one_case *one);
+bool case_fixture(struct fixture *t, const struct one_case *one);
 
 #endif

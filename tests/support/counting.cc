@@ -38,10 +38,10 @@ const struct form *counted_form(const struct declaration *d)
 }
 
 /* The counted build of step `at` of an operator's ladder. */
-const struct form *counted_rung(const struct declaration *d, int at)
+const struct form *counted_step(const struct declaration *d, int at)
 {
     const bool msa = d == counting::msa_ladder.of;
-    return &(msa ? counting::msa_ladder : counting::lisa_ladder).rung[at].form;
+    return &(msa ? counting::msa_ladder : counting::lisa_ladder).step[at].form;
 }
 
 /* Cores that suites count alone, one of which no form runs: Fig. 6's order of LiSA's Eq. 5. */

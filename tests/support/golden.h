@@ -8,7 +8,7 @@
 #include <string.h>
 #include "roundoff.h"
 #include "support.h"
-#include "trial.h"
+#include "fixture.h"
 #include "../../reference/io/safetensors.h"
 
 struct golden {

@@ -1,6 +1,6 @@
 /* naive_in_double.c -- the naive form in double, the reference of suites in float
  *
- * The Makefile links this file and the double library into one object that exports only wider_run (roundoff.h).  A
+ * The Makefile links this file and the double library into one object that exports only naive_in_double_run (roundoff.h).  A
  * problem contains no real, so its layout is the same in both precisions. */
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../../reference/networks/layers/layers.h"
 #include "../../reference/runtime/memory.h"
 
-bool wider_run(double *y, const struct problem *narrow, const float *x);
+bool naive_in_double_run(double *y, const struct problem *narrow, const float *x);
 
 /* The array holds floats, whatever its type. */
 static void widen(double *to, const void *from, size_t count)
@@ -17,7 +17,7 @@ static void widen(double *to, const void *from, size_t count)
     for (size_t i = 0; i < count; i++) to[i] = (double)narrow[i];
 }
 
-bool wider_run(double *y, const struct problem *narrow, const float *x)
+bool naive_in_double_run(double *y, const struct problem *narrow, const float *x)
 {
     struct problem p = *narrow;
     struct plan plan;

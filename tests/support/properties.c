@@ -13,7 +13,7 @@
 
 
 /* Form f of the trial's operator, or NULL. */
-static const struct form *form_at(const struct trial *t, int f)
+static const struct form *form_at(const struct fixture *t, int f)
 {
     return operator_form_at(t->problem.declaration, f);
 }
@@ -37,7 +37,7 @@ void set_parameters(const struct problem *p, const real *all, real factor)
         for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
 }
 
-double promise_tolerance(const struct problem *p)
+double property_tolerance(const struct problem *p)
 {
     const struct form *form;
     double most = 0;
@@ -47,17 +47,17 @@ double promise_tolerance(const struct problem *p)
 
 double version_tolerance(const struct problem *p, const struct form *version)
 {
-    return promise_tolerance(p) + 32 * sqrt(4) * form_rounding(version);
+    return property_tolerance(p) + 32 * sqrt(4) * form_rounding(version);
 }
 
-void promise_one_function(struct trial *t, const char *what, double tolerance)
+void property_one_function(struct fixture *t, const char *what, double tolerance)
 {
     char line[160];
     for (int f = 0; form_at(t, f); f++)
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
                      threads == 1 ? "" : "s");
-            trial_holds(t, line, form_at(t, f)->name, threads, tolerance);
+            fixture_holds(t, line, form_at(t, f)->name, threads, tolerance);
         }
     ck_assert(largest(t->y, t->outputs) > 0);
 }
@@ -68,19 +68,19 @@ static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 /* The difference of a form from the naive form so far, over the naive form's: the largest, and the root mean square. */
 struct apart { double most, mean; };
 
-static void follow(struct trial *t, struct apart apart[OPERATOR_FORMS])
+static void follow(struct fixture *t, struct apart apart[OPERATOR_FORMS])
 {
     for (int f = 1; form_at(t, f); f++) {
-        real *y = trial_run(t, form_at(t, f)->name, 1);
+        real *y = fixture_run(t, form_at(t, f)->name, 1);
         apart[f].most = larger(apart[f].most, relative_difference(y, t->y, t->outputs));
         apart[f].mean = larger(apart[f].mean, mean_difference(y, t->y, t->outputs));
     }
 }
 
-void promise_every_tensor_counts(struct trial *t, double tolerance)
+void property_every_tensor_counts(struct fixture *t, double tolerance)
 {
     char line[160];
-    real *before = trial_run(t, "naive", 1);
+    real *before = fixture_run(t, "naive", 1);
     double kappa = sensitivity(&t->problem, t->x, reference(&t->problem, t->x));
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
         double all, one = 0;
@@ -92,7 +92,7 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
         /* Step 1: all entries are moved. */
         real *kept = copy(data, count);
         for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
-        t->y = trial_run(t, "naive", 1);
+        t->y = fixture_run(t, "naive", 1);
         all = relative_difference(t->y, before, t->outputs);
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
@@ -102,7 +102,7 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
             /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor that is there has a number at least */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
             data[i] += (real)0.125;
-            t->y = trial_run(t, "naive", 1);
+            t->y = fixture_run(t, "naive", 1);
             double moved = relative_difference(t->y, before, t->outputs);
             one = larger(one, moved);
             noticed += moved > tolerance;
@@ -124,7 +124,7 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
     t->y = before;
 }
 
-void promise_repeatable(const struct trial *t)
+void property_repeatable(const struct fixture *t)
 {
     size_t parameters = problem_parameters(&t->problem), in = t->inputs, out = t->outputs;
     real *other = normal(3, in), *x = copy(t->x, in), *y = normal(4, out);
@@ -148,7 +148,7 @@ void promise_repeatable(const struct trial *t)
 }
 
 struct worker {
-    const struct trial *t;
+    const struct fixture *t;
     const struct form *form;
     const real *x, *expected;
     pthread_barrier_t *start;   /* of each run, so that they overlap */
@@ -172,7 +172,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-void promise_plans_apart(const struct trial *t)
+void property_plans_independent(const struct fixture *t)
 {
     for (int f = 0; form_at(t, f); f++) {
         pthread_t thread[2];
@@ -190,18 +190,18 @@ void promise_plans_apart(const struct trial *t)
     }
 }
 
-void promise_nan_is_seen(const struct trial *t)
+void property_nan_is_seen(const struct fixture *t)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
     for (size_t image = 0; image < B; image += B - 1) {
         size_t entry = 0, depend = 0;
-        real *naive = trial_run(t, "naive", 1), *naive_moved = naive, *moved = naive, *touched = copy(t->x, t->inputs);
-        double noticeable = promise_tolerance(&t->problem) * largest(naive, t->outputs);
+        real *naive = fixture_run(t, "naive", 1), *naive_moved = naive, *moved = naive, *touched = copy(t->x, t->inputs);
+        double noticeable = property_tolerance(&t->problem) * largest(naive, t->outputs);
         for (uint64_t n = 0; n < 16 && !depend; n++) {          /* a strided layer does not see every token */
             entry = image * in + (size_t)(random_bits(3, image, n) % in);
             moved = copy(t->x, t->inputs);
             moved[entry] += 1;
-            naive_moved = trial_run_on(t, "naive", 1, moved);
+            naive_moved = fixture_run_on(t, "naive", 1, moved);
             for (size_t i = 0; i < t->outputs; i++)
                 depend += fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
         }
@@ -210,8 +210,8 @@ void promise_nan_is_seen(const struct trial *t)
 
         for (int f = 0; form_at(t, f); f++) {
             const char *name = form_at(t, f)->name;
-            real *y = trial_run(t, name, 2), *y_moved = trial_run_on(t, name, 2, moved);
-            real *y_nan = trial_run_on(t, name, 2, touched);
+            real *y = fixture_run(t, name, 2), *y_moved = fixture_run_on(t, name, 2, moved);
+            real *y_nan = fixture_run_on(t, name, 2, touched);
             for (size_t i = 0; i < t->outputs; i++) {
                 bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
                 bool stays = !moves && same_bits(y + i, y_moved + i, 1);
@@ -222,7 +222,7 @@ void promise_nan_is_seen(const struct trial *t)
     }
 }
 
-void promise_memory(const struct trial *t)
+void property_memory(const struct fixture *t)
 {
     real *y = zeros(t->outputs);
     for (int f = 0; form_at(t, f); f++) {
@@ -238,14 +238,14 @@ void promise_memory(const struct trial *t)
             size_t before = memory_in_use();
             if (!bare.tensor[r].data) continue;
             bare.tensor[r].data = NULL;
-            refused(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
+            rejected(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
             ck_assert_uint_eq(memory_in_use(), before);
         }
         form_without_memory(t, form_at(t, f));
     }
 }
 
-void promise_bytes(const struct trial *t)
+void property_bytes(const struct fixture *t)
 {
     struct problem shape = t->problem;
     real *y = zeros(t->outputs);
@@ -255,7 +255,7 @@ void promise_bytes(const struct trial *t)
             struct plan plan;
             size_t before = memory_in_use();
             succeeds(plan_prepare(&plan, &shape, form_at(t, f), threads));
-            size_t said = memory_in_use() - before + room_bytes(&plan.room);
+            size_t said = memory_in_use() - before + arena_bytes(&plan.arena);
             plan_release(&plan);
             memory_reset_peak();
             succeeds(plan_create(&plan, &t->problem, form_at(t, f), threads));
@@ -266,7 +266,7 @@ void promise_bytes(const struct trial *t)
         }
 }
 
-void promise_shared_workspace(const struct trial *t)
+void property_shared_scratch(const struct fixture *t)
 {
     struct plan plan[OPERATOR_FORMS];
     real *expected[OPERATOR_FORMS], *y = zeros(t->outputs);
@@ -275,16 +275,16 @@ void promise_shared_workspace(const struct trial *t)
     for (; form_at(t, plans); plans++) {
         expected[plans] = run_form(&t->problem, form_at(t, plans), 2, t->x);
         succeeds(plan_prepare(&plan[plans], &t->problem, form_at(t, plans), 2));
-        size_t needed = room_workspace_bytes(&plan[plans].room);
+        size_t needed = arena_scratch_bytes(&plan[plans].arena);
         if (needed > bytes) bytes = needed;
     }
     unsigned char *workspace = memory_get(bytes, 1);
     ck_assert_ptr_nonnull(workspace);
     size_t before = memory_in_use(), kept = 0;
     for (int f = 0; f < plans; f++) {
-        succeeds(plan_place(&plan[f], workspace));
+        succeeds(plan_allocate(&plan[f], workspace));
         succeeds(plan_load(&plan[f]));
-        kept += room_bytes(&plan[f].room) - room_workspace_bytes(&plan[f].room);
+        kept += arena_bytes(&plan[f].arena) - arena_scratch_bytes(&plan[f].arena);
         ck_assert_uint_eq(memory_in_use() - before, kept);
     }
     for (int turn = 0; turn < 3 * plans; turn++) {
@@ -297,7 +297,7 @@ void promise_shared_workspace(const struct trial *t)
     memory_free(workspace);
 }
 
-void promise_loads_again(const struct trial *t)
+void property_loads_again(const struct fixture *t)
 {
     size_t count = problem_parameters(&t->problem);
     real *before = parameters_of(&t->problem), *y = zeros(t->outputs);
@@ -319,7 +319,7 @@ void promise_loads_again(const struct trial *t)
     }
 }
 
-void promise_overflow(const struct problem *p)
+void property_overflow(const struct problem *p)
 {
     const struct form *form;
     size_t before = memory_in_use();
@@ -328,11 +328,11 @@ void promise_overflow(const struct problem *p)
         struct plan plan;
         status s = plan_prepare(&plan, p, form, 1);
         if (s.code && f > 1) {
-            refused(s, STATUS_BAD_INPUT, "too many for a library's product");
+            rejected(s, STATUS_BAD_INPUT, "too many for a library's product");
             continue;
         }
         succeeds(s);
-        if (room_bytes(&plan.room) > 1 << 20) refused(plan_place(&plan, NULL), STATUS_FAILURE, "not enough memory");
+        if (arena_bytes(&plan.arena) > 1 << 20) rejected(plan_allocate(&plan, NULL), STATUS_FAILURE, "not enough memory");
         plan_release(&plan);
     }
     memory_set_limit(0);

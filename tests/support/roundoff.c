@@ -52,7 +52,7 @@ double *reference(const struct problem *p, const real *x)
     return doubles(run_form(p, operator_form(p->declaration, "naive"), 1, x), problem_output_count(p));
 #else
     double *y = keep(problem_output_count(p), sizeof *y);
-    ck_assert_msg(wider_run(y, p, x), "%s has no naive form in double", p->declaration->name);
+    ck_assert_msg(naive_in_double_run(y, p, x), "%s has no naive form in double", p->declaration->name);
     return y;
 #endif
 }
@@ -119,15 +119,15 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
     return chance(problem_output_count(p)) * kappa * sqrt(n) * UNIT_ROUNDOFF;
 }
 
-void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe)
+void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double safe)
 {
     form_holds(t, what, operator_form(t->problem.declaration, form), threads, safe);
 }
 
-void form_holds(struct trial *t, const char *what, const struct form *form, int threads, double safe)
+void form_holds(struct fixture *t, const char *what, const struct form *form, int threads, double safe)
 {
     const struct problem *p = &t->problem;
-    if (!t->y) t->y = trial_run(t, "naive", 1);
+    if (!t->y) t->y = fixture_run(t, "naive", 1);
     if (t->exact_of != t->y) {
         t->exact = reference(p, t->x);
         t->sensitivity = sensitivity(p, t->x, t->exact);

@@ -30,11 +30,11 @@
 #ifndef TWICETOLD_TESTS_ROUNDOFF_H
 #define TWICETOLD_TESTS_ROUNDOFF_H
 
-#include "trial.h"
+#include "fixture.h"
 #include "../../reference/networks/network.h"
 
 /* y in double of a problem of the float build; false if there is no such form. */
-bool wider_run(double *y, const struct problem *narrow, const float *x);
+bool naive_in_double_run(double *y, const struct problem *narrow, const float *x);
 
 /* Root mean square of a - b over that of b (0 where both are 0). */
 double mean_error(const real *a, const double *b, size_t n);
@@ -61,7 +61,7 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
 
 /* Fails unless a form with this many threads is within both bounds: `safe`, relative to the largest entry of the naive
  * form's y, and the statistical one. */
-void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe);
-void form_holds(struct trial *t, const char *what, const struct form *form, int threads, double safe);
+void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double safe);
+void form_holds(struct fixture *t, const char *what, const struct form *form, int threads, double safe);
 
 #endif

@@ -240,7 +240,7 @@ const char *fault_succeeds(status s)
     return fault(s.code, "%s", s.message);
 }
 
-const char *fault_refused(status s, int code, const char *text)
+const char *fault_rejected(status s, int code, const char *text)
 {
     return fault(s.code != code || !strstr(s.message, text), "status %d '%s', expected %d with '%s'", s.code, s.message,
                  code, text);

@@ -87,9 +87,9 @@ static inline bool same_bits(const real *a, const real *b, size_t n) { return me
 
 /* Fails unless the status is OK; or unless it has this code and its message contains this text. */
 #define succeeds(...) FAILS_IF(fault_succeeds(__VA_ARGS__))
-#define refused(...) FAILS_IF(fault_refused(__VA_ARGS__))
+#define rejected(...) FAILS_IF(fault_rejected(__VA_ARGS__))
 const char *fault_succeeds(status s);
-const char *fault_refused(status s, int code, const char *text);
+const char *fault_rejected(status s, int code, const char *text);
 
 /* True if there is a data set of images.  If not, noise replaces images, and this prints that the claim is skipped. */
 bool images_there(const char *claim);

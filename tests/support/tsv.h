@@ -102,7 +102,7 @@ static inline struct problem tsv_problem(const struct tsv *t)
 {
     struct problem p;
     const char *word[16];
-    struct outline o = {.word = word, .grid = tsv_words(t, "grid"), .batch = 1,
+    struct problem_sizes o = {.word = word, .grid = tsv_words(t, "grid"), .batch = 1,
                         .channels = (size_t)tsv_number(t, "channels"), .sizes = tsv_words(t, "sizes"),
                         .without = tsv_words(t, "without")};
     const struct declaration *d = operator_find(tsv_cell(t, "operator"));
@@ -112,7 +112,7 @@ static inline struct problem tsv_problem(const struct tsv *t)
         at += strcspn(at, " ");
         if (*at) *at++ = '\0';
     }
-    succeeds(outline_problem(&p, d, &o));
+    succeeds(problem_from_sizes(&p, d, &o));
     return p;
 }
 

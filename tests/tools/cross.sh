@@ -11,7 +11,7 @@
 # needs the data set; theorems, readings, errata, counts, published, chopd_*, gap, ladder and cheats do not
 # depend on the machine.
 suites='ground safetensors tensor_files images image_files operator lookup room fuzz threads numbers product
-    packed_linear lane_fft spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
+    packed_linear vec_fft spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
 
 # These need this machine's compiler, browser, Python or device.
 homely='exercises live installed cuda'

@@ -14,7 +14,7 @@
 static char **word;
 
 /* The formula without projections, which BLAS computes, and without the gate of ChoP'D. */
-static double stated(const struct trial *t)
+static double stated(const struct fixture *t)
 {
     const struct form *form = operator_form(t->problem.declaration, "naive");
     if (t->problem.declaration == &hilo) {
@@ -25,13 +25,13 @@ static double stated(const struct trial *t)
         const struct chopd_problem p = chopd_of(&t->problem);
         return form_multiply_adds(form, &t->problem) - (double)p.B * chopd_gate_multiply_adds(&p);
     }
-    return trial_hearts(t, form);
+    return fixture_cores(t, form);
 }
 
 START_TEST(multiplications_of_a_solution)
 {
     const struct declaration *d = operator_find(word[1]);
-    struct trial t = trial(word[4], d, 1, strtoul(word[2], NULL, 10), word[3], "");
+    struct fixture t = fixture(word[4], d, 1, strtoul(word[2], NULL, 10), word[3], "");
     multiplications();
     run_form(&t.problem, counted_form(d), 1, t.x);
     printf("%llu %.0f\n", multiplications(), stated(&t));

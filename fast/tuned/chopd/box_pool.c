@@ -75,14 +75,14 @@ static size_t table_rows(const struct box_pool *pool)
     return pool->H + 3;
 }
 
-void box_pool_prepare(struct box_pool *pool, struct room *room, size_t H, size_t W, size_t components, size_t G)
+void box_pool_prepare(struct box_pool *pool, struct arena *arena, size_t H, size_t W, size_t components, size_t G)
 {
     *pool = (struct box_pool){.H = H, .W = W, .G = G, .components = components};
     pool->line = (W + LANES - 1) / LANES * LANES + 4 * LANES;
-    room_objects(room, OF_LOAD, &pool->down, "the boxes", components, G, sizeof *pool->down);
-    room_objects(room, OF_LOAD, &pool->across, "the boxes", components, G, sizeof *pool->across);
-    room_reals(room, OF_THREAD, &pool->T, "running sums along the rows", H, pool->line, 1, 1);
-    room_reals(room, OF_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES, 1);
+    arena_objects(arena, PERSISTENT, &pool->down, "the boxes", components, G, sizeof *pool->down);
+    arena_objects(arena, PERSISTENT, &pool->across, "the boxes", components, G, sizeof *pool->across);
+    arena_reals(arena, PER_THREAD, &pool->T, "running sums along the rows", H, pool->line, 1, 1);
+    arena_reals(arena, PER_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES, 1);
 }
 
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
@@ -98,15 +98,15 @@ void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
     }
 }
 
-void box_pool_clear(const struct box_pool *pool, const struct room *room, size_t thread)
+void box_pool_clear(const struct box_pool *pool, const struct arena *arena, size_t thread)
 {
-    real *T = room_own(room, pool->T, thread);
-    lanes *S = room_own(room, pool->S, thread);
-    const lanes zero = {0};
+    real *T = arena_thread(arena, pool->T, thread);
+    vec *S = arena_thread(arena, pool->S, thread);
+    const vec zero = {0};
 
     for (size_t y = 0; y < pool->H; y++, T += pool->line) {
-        lanes_store(T, zero);
-        lanes_store(T + LANES, zero);
+        vec_store(T, zero);
+        vec_store(T + LANES, zero);
     }
     for (size_t v = 0; v < 2 * CHUNK; v++) S[v] = zero;
 }
@@ -126,9 +126,9 @@ static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
 
 /* Running sums within a vector, by doubling.  AVX2 moves numbers within 16 bytes sooner than across them: its halves
  * are summed first, and then the total of the lower one is added to the upper. */
-static inline lanes running(lanes v)
+static inline vec running(vec v)
 {
-    const lanes zero = {0};
+    const vec zero = {0};
 #if LANES == 16
     v += __builtin_shufflevector(zero, v, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
     v += __builtin_shufflevector(zero, v, 0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29);
@@ -137,7 +137,7 @@ static inline lanes running(lanes v)
 #elif LANES == 8
     v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 4, 12, 13, 14);
     v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 4, 5, 12, 13);
-    lanes last = __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
+    vec last = __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
     v += __builtin_shufflevector(zero, last, 0, 1, 2, 3, 8, 9, 10, 11);
 #elif LANES == 4
     v += __builtin_shufflevector(zero, v, 0, 4, 2, 6);
@@ -149,7 +149,7 @@ static inline lanes running(lanes v)
 }
 
 /* The last lane in all lanes. */
-static inline lanes repeat_last(lanes v)
+static inline vec repeat_last(vec v)
 {
 #if LANES == 16
     return __builtin_shufflevector(v, v, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
@@ -169,25 +169,25 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane)
     size_t W = pool->W, whole = W / LANES * LANES;
     for (size_t y = 0; y < pool->H; y++, plane += W) {
         real *row = row_start(T, pool, y) + 1;
-        lanes before = {0};
+        vec before = {0};
         for (size_t x = 0; x < whole; x += LANES) {
-            lanes here = running(lanes_load_anywhere(plane + x));
-            lanes_store(row + x, here + before);
+            vec here = running(vec_loadu(plane + x));
+            vec_store(row + x, here + before);
             before += repeat_last(here);
         }
         if (whole < W) {
             size_t x = W < LANES ? 0 : W - LANES;
-            lanes numbers = W < LANES ? lanes_load_part(plane, W) : lanes_load_anywhere(plane + x);
-            lanes sums = running(numbers) + row[(ptrdiff_t)x - 1];
-            lanes_store_anywhere(row + x, sums);
+            vec numbers = W < LANES ? vec_load_partial(plane, W) : vec_loadu(plane + x);
+            vec sums = running(numbers) + row[(ptrdiff_t)x - 1];
+            vec_storeu(row + x, sums);
             before = repeat_last(sums);
         }
-        lanes_store_anywhere(row + W, before);
+        vec_storeu(row + W, before);
     }
 }
 
 /* The vector that begins one lane further on: a's lanes but the first, and then the first of b. */
-static inline lanes moved_up(lanes a, lanes b)
+static inline vec moved_up(vec a, vec b)
 {
 #if LANES == 16
     return __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
@@ -204,11 +204,11 @@ static inline lanes moved_up(lanes a, lanes b)
 
 /* S for some vectors of columns, from column x on, and its last row once more; callers pass constants for kind and
  * vectors. A vector that is off the grid as a whole reads the zeros before the row or the sums after it. */
-INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+INLINED void columns_of(vec *S, const real *T, const struct box_pool *pool, const struct span *across,
                         size_t x, size_t vectors, int kind)
 {
     real first = across->first, last = across->last;
-    lanes sum[CHUNK] = {{0}};
+    vec sum[CHUNK] = {{0}};
     ptrdiff_t low[CHUNK] = {0}, high[CHUNK] = {0}, ends = (ptrdiff_t)pool->W;
     for (size_t v = 0; v < vectors; v++) {
         low[v] = clamp((ptrdiff_t)(x + v * LANES) + across->low, -(ptrdiff_t)LANES, ends);
@@ -216,15 +216,15 @@ INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, co
     }
 
     for (size_t y = 0, H = pool->H, line = pool->line; y < H; y++, T += line, S += CHUNK) {
-        lanes A[CHUNK + 1], C[CHUNK + 1];
+        vec A[CHUNK + 1], C[CHUNK + 1];
         for (size_t v = 0; v < vectors; v++) {
-            A[v] = lanes_held(lanes_load_anywhere(T + low[v]));
-            C[v] = lanes_held(lanes_load_anywhere(T + high[v]));
+            A[v] = vec_in_register(vec_loadu(T + low[v]));
+            C[v] = vec_in_register(vec_loadu(T + high[v]));
         }
         for (size_t v = 0; v < vectors; v++) {
             bool end = !PUT_TOGETHER || v + 1 == vectors;
-            lanes B = end ? lanes_held(lanes_load_anywhere(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
-            lanes D = end ? lanes_load_anywhere(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
+            vec B = end ? vec_in_register(vec_loadu(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
+            vec D = end ? vec_loadu(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
             if (kind == SPAN_WITHIN) sum[v] += first * (B - A[v]);
             else if (kind == SPAN_WHOLE) sum[v] += C[v] - A[v];
             else sum[v] += first * (B - A[v]) + (C[v] - B) + last * (D - C[v]);
@@ -234,7 +234,7 @@ INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, co
     for (size_t v = 0; v < vectors; v++) S[CHUNK + v] = sum[v];
 }
 
-INLINED void make_columns(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+INLINED void make_columns(vec *S, const real *T, const struct box_pool *pool, const struct span *across,
                           size_t x, size_t vectors)
 {
     switch (across->kind) {
@@ -258,14 +258,14 @@ static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
 
 /* Adds one box's share to `sums`, some vectors for each row of tokens; kind and vectors are constants to the caller.
  * What lies below an edge is what lies above it one row of tokens later, so half of the rows are in registers. */
-INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
+INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down,
                         size_t vectors, int kind)
 {
     ptrdiff_t low = down->low, high = down->high, end = (ptrdiff_t)pool->H;
-    lanes first = (lanes){0} + down->first, weight = (lanes){0} + down->weight, last = (lanes){0} + down->last;
-    const lanes *below = S + clamp(low, -1, end) * (ptrdiff_t)CHUNK;
-    const lanes *ahead = S + clamp(high, -1, end) * (ptrdiff_t)CHUNK;
-    lanes A[CHUNK], C[CHUNK];
+    vec first = (vec){0} + down->first, weight = (vec){0} + down->weight, last = (vec){0} + down->last;
+    const vec *below = S + clamp(low, -1, end) * (ptrdiff_t)CHUNK;
+    const vec *ahead = S + clamp(high, -1, end) * (ptrdiff_t)CHUNK;
+    vec A[CHUNK], C[CHUNK];
 
     for (size_t v = 0; v < vectors; v++) {
         A[v] = below[v];
@@ -277,18 +277,18 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
         size_t low_step = y + low >= -1 && y + low < end ? CHUNK : 0;
         size_t high_step = y + high >= -1 && y + high < end ? CHUNK : 0;
         stop = low_turn < high_turn ? low_turn : high_turn;
-        for (const lanes *till = sums + (size_t)(stop - y) * CHUNK; sums < till; sums += CHUNK) {
+        for (const vec *till = sums + (size_t)(stop - y) * CHUNK; sums < till; sums += CHUNK) {
             for (size_t v = 0; v < vectors; v++) {
                 if (kind == SPAN_WHOLE) {
                     sums[v] += weight * (ahead[v] - below[v]);
                     continue;
                 }
-                lanes B = lanes_held(below[v]);
+                vec B = vec_in_register(below[v]);
                 if (kind == SPAN_WITHIN) {
                     sums[v] += first * (B - A[v]);
                 } else {
-                    lanes D = lanes_held(ahead[v]);
-                    lanes sum = sums[v] + first * (B - A[v]);       /* one by one: a multiply-add each */
+                    vec D = vec_in_register(ahead[v]);
+                    vec sum = sums[v] + first * (B - A[v]);       /* one by one: a multiply-add each */
                     sum += weight * (C[v] - B);
                     sums[v] = sum + last * (D - C[v]);
                     C[v] = D;
@@ -302,7 +302,7 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
 }
 
 /* The same for any kind of box. */
-INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down, size_t vectors)
+INLINED void add_box(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down, size_t vectors)
 {
     switch (down->kind) {
     case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;
@@ -312,24 +312,24 @@ INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, c
 }
 
 /* The factor for some tokens of a row. */
-static inline lanes factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
+static inline vec factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
 {
     const real *low = factor->rows + factor->tap[y].low * factor->stride + x;
     const real *high = factor->rows + factor->tap[y].high * factor->stride + x;
-    lanes from = count < LANES ? lanes_load_part(low, count) : lanes_load_anywhere(low);
-    lanes to = count < LANES ? lanes_load_part(high, count) : lanes_load_anywhere(high);
+    vec from = count < LANES ? vec_load_partial(low, count) : vec_loadu(low);
+    vec to = count < LANES ? vec_load_partial(high, count) : vec_loadu(high);
     return from + factor->tap[y].weight * (to - from);
 }
 
 /* Some vectors of columns from x on, of which `count` tokens count in each. */
-INLINED void pool_columns(real *out, real *T, lanes *S, const struct box_pool *pool, size_t component,
+INLINED void pool_columns(real *out, real *T, vec *S, const struct box_pool *pool, size_t component,
                           const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
 {
     const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
-    lanes *sums = S + table_rows(pool) * CHUNK;
+    vec *sums = S + table_rows(pool) * CHUNK;
 
     for (size_t y = 0; y < pool->H; y++)
-        for (size_t v = 0; v < vectors; v++) sums[y * CHUNK + v] = (lanes){0};
+        for (size_t v = 0; v < vectors; v++) sums[y * CHUNK + v] = (vec){0};
     for (size_t g = 0; g < pool->G; g++) {
         make_columns(S + CHUNK, row_start(T, pool, 0), pool, &across[g], x, vectors);
         add_box(sums, S + CHUNK, pool, &down[g], vectors);
@@ -337,18 +337,18 @@ INLINED void pool_columns(real *out, real *T, lanes *S, const struct box_pool *p
     out += x;
     for (size_t y = 0, H = pool->H, W = pool->W; y < H; y++, out += W, sums += CHUNK)
         for (size_t v = 0; v < vectors; v++) {
-            lanes sum = sums[v];
+            vec sum = sums[v];
             if (factor) sum *= factor_of(factor, y, x + v * LANES, count);
-            if (count < LANES) lanes_store_part(out + v * LANES, sum, count);
-            else lanes_store_anywhere(out + v * LANES, sum);
+            if (count < LANES) vec_store_partial(out + v * LANES, sum, count);
+            else vec_storeu(out + v * LANES, sum);
         }
 }
 
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
-                    const struct box_pool_factor *factor, const struct room *room, size_t thread)
+                    const struct box_pool_factor *factor, const struct arena *arena, size_t thread)
 {
-    real *T = room_own(room, pool->T, thread);
-    lanes *S = room_own(room, pool->S, thread);
+    real *T = arena_thread(arena, pool->T, thread);
+    vec *S = arena_thread(arena, pool->S, thread);
     size_t W = pool->W, x = 0;
 
     make_rows(T, pool, plane);

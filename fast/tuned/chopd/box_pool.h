@@ -40,12 +40,12 @@ struct box_pool {
 
 /* prepare asks for the spans and for what each thread works in; load fills the
  * spans from boxes [components][G][4] and mix [components][G]. */
-void box_pool_prepare(struct box_pool *pool, struct room *room, size_t H, size_t W, size_t components, size_t G);
+void box_pool_prepare(struct box_pool *pool, struct arena *arena, size_t H, size_t W, size_t components, size_t G);
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix);
 
 /* The zeros around a thread's running sums, which no plane overwrites: in a run, each thread writes them before its
  * first plane. */
-void box_pool_clear(const struct box_pool *pool, const struct room *room, size_t thread);
+void box_pool_clear(const struct box_pool *pool, const struct arena *arena, size_t thread);
 
 /* What multiplies the result: rows [..][stride] of W reals each, and between
  * which two of them each of the H rows lies. */
@@ -58,6 +58,6 @@ struct box_pool_factor {
 /* out [H][W] from plane [H][W] of one component; they may be the same.  factor
  * may be NULL; room is the one that prepare was given. */
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
-                    const struct box_pool_factor *factor, const struct room *room, size_t thread);
+                    const struct box_pool_factor *factor, const struct arena *arena, size_t thread);
 
 #endif

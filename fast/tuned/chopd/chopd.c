@@ -47,20 +47,20 @@ static status prepare(struct plan *plan)
 {
     const struct chopd_problem *p = plan->of;
     struct chopd_fast *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
 
-    box_pool_prepare(&f->pool, room, p->H, p->W, p->R, p->G);
-    chopd_gate_prepare(&f->gate, room, p, slots);
-    room_reals(room, OF_LOAD, &f->u4_rc, "the factor u4", p->R, p->C, 1, 1);
-    room_objects(room, OF_LOAD, &f->down, "the rows of phi's map", p->H, 1, sizeof *f->down);
-    room_objects(room, OF_LOAD, &f->across, "the columns of phi's map", p->s + 1, 1, sizeof *f->across);
-    room_reals(room, OF_LOAD, &f->weight, "the columns between phi's cells", p->W + LANES, 1, 1, 1);
-    room_reals(room, OF_RUN, &f->z, "an image's components", slots, p->R, p->N, 1);
-    linear_prepare(&f->output, &linear_packed, room, p->R, p->D);
-    room_reals(room, OF_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1, 1, 1);
-    room_reals(room, OF_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES, 1, 1);
-    return room_status(room);
+    box_pool_prepare(&f->pool, arena, p->H, p->W, p->R, p->G);
+    chopd_gate_prepare(&f->gate, arena, p, slots);
+    arena_reals(arena, PERSISTENT, &f->u4_rc, "the factor u4", p->R, p->C, 1, 1);
+    arena_objects(arena, PERSISTENT, &f->down, "the rows of phi's map", p->H, 1, sizeof *f->down);
+    arena_objects(arena, PERSISTENT, &f->across, "the columns of phi's map", p->s + 1, 1, sizeof *f->across);
+    arena_reals(arena, PERSISTENT, &f->weight, "the columns between phi's cells", p->W + LANES, 1, 1, 1);
+    arena_reals(arena, PER_RUN, &f->z, "an image's components", slots, p->R, p->N, 1);
+    linear_prepare(&f->output, &linear_packed, arena, p->R, p->D);
+    arena_reals(arena, PER_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES, 1, 1);
+    return arena_status(arena);
 }
 
 /* Where each column lies on phi's map. */
@@ -99,7 +99,7 @@ static void gate_rows(real *rows, const real *map, const struct chopd_fast *f, c
         for (const struct stretch *here = f->across; here < f->across + f->stretches; here++) {
             real low = map[here->low * p->R + r], high = map[here->high * p->R + r];
             for (size_t x = here->from; x < here[1].from; x += LANES)
-                lanes_store_anywhere(rows + x, low + (high - low) * lanes_load_anywhere(f->weight + x));
+                vec_storeu(rows + x, low + (high - low) * vec_loadu(f->weight + x));
         }
 }
 
@@ -113,34 +113,34 @@ static void to_planes(real *z, const real *x, const struct chopd_fast *f, const 
 }
 
 /* One image.  The threads share the tokens, then the components, then the tokens again. */
-static void one_image(const struct flight *t)
+static void one_image(const struct team *t)
 {
     const struct chopd_problem *p = t->plan->of;
     const struct chopd_fast *f = t->plan->state;
-    const struct room *room = &t->plan->room;
+    const struct arena *arena = &t->plan->arena;
     size_t N = p->N, C = p->C, D = p->D, R = p->R, strips = (N - 1) / STRIP + 1;
     const real *map = f->gate.map + t->slot * p->s * p->s * R;
-    real *z = f->z + t->slot * R * N, *rows = room_own(room, f->rows, t->thread);
+    real *z = f->z + t->slot * R * N, *rows = arena_thread(arena, f->rows, t->thread);
 
     /* Step 1: what the gate will be, and channels to components. */
     if (t->part == 0) chopd_gate(&f->gate, t->slot, t->x, p);
-    for (size_t s; flight_next(t, strips, &s);) {
+    for (size_t s; team_next(t, strips, &s);) {
         size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
-        to_planes(z + n, t->x + n * C, f, p, room_own(room, f->panels, t->thread), tokens);
+        to_planes(z + n, t->x + n * C, f, p, arena_thread(arena, f->panels, t->thread), tokens);
     }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: every component pools over its boxes. */
     const struct box_pool_factor factor = {rows, p->W + LANES, f->down};
-    box_pool_clear(&f->pool, room, t->thread);
-    for (size_t r; flight_next(t, R, &r);) {
+    box_pool_clear(&f->pool, arena, t->thread);
+    for (size_t r; team_next(t, R, &r);) {
         gate_rows(rows, map, f, p, r);
-        box_pool_plane(&f->pool, r, z + r * N, z + r * N, &factor, room, t->thread);
+        box_pool_plane(&f->pool, r, z + r * N, z + r * N, &factor, arena, t->thread);
     }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: components to channels, and sigma. */
-    for (size_t s; flight_next(t, strips, &s);) {
+    for (size_t s; team_next(t, strips, &s);) {
         size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
         linear_packed_planes(t->y + n * D, D, z + n, N, &f->output, tokens);
         if (p->gelu) gelu_row(t->y + n * D, tokens * D);
@@ -151,7 +151,7 @@ static status run(struct plan *plan, real *y, const real *x)
 {
     const struct chopd_problem *p = plan->of;
     const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .apart = true};
-    return flights_run(plan, y, x, &batch, one_image);
+    return batch_run(plan, y, x, &batch, one_image);
 }
 
 static double multiply_adds(const void *of)

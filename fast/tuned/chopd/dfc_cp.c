@@ -26,14 +26,14 @@ static status prepare(struct plan *plan)
     struct dfc_cp_fast *f = plan->state;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
 
-    room_reals(&plan->room, OF_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R, 1);
-    room_reals(&plan->room, OF_RUN, &f->sum, "the components of an image", slots, p->R, 1, 1);
-    room_reals(&plan->room, OF_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R, 1);
-    return room_status(&plan->room);
+    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->sum, "the components of an image", slots, p->R, 1, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R, 1);
+    return arena_status(&plan->arena);
 }
 
 /* One image.  The threads share the tokens in, then the components, then the tokens out. */
-static void one_image(const struct flight *t)
+static void one_image(const struct team *t)
 {
     const struct dfc_problem *p = t->plan->of;
     const struct dfc_cp_fast *f = t->plan->state;
@@ -42,21 +42,21 @@ static void one_image(const struct flight *t)
     const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
 
     /* Step 1: channels to components. */
-    for (size_t m, end; flight_run(t, M, FLIGHT_TOKENS, &m, &end);)
+    for (size_t m, end; team_next_range(t, M, TEAM_TOKENS, &m, &end);)
         linear_product(z + m * R, R, t->x + m * C, C, p->u4, end - m, C, R);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: all tokens into one number per component, and what this image makes of it. */
-    for (size_t from, end; flight_run(t, R, R, &from, &end);) {
+    for (size_t from, end; team_next_range(t, R, R, &from, &end);) {
         for (size_t r = from; r < end; r++) sum[r] = 0;
         for (size_t m = 0; m < M; m++)
             for (size_t r = from; r < end; r++) sum[r] += p->u2[m * R + r] * z[m * R + r];
         for (size_t r = from; r < end && u1_i; r++) sum[r] *= u1_i[r];
     }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: what each token takes of it, components to channels, and sigma. */
-    for (size_t first, end; flight_run(t, N, FLIGHT_TOKENS, &first, &end);) {
+    for (size_t first, end; team_next_range(t, N, TEAM_TOKENS, &first, &end);) {
         for (size_t n = first; n < end; n++)
             for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];
         linear_map(t->y + first * D, D, gated + first * R, R, p->u5, NULL, end - first, R, D);
@@ -68,7 +68,7 @@ static status run(struct plan *plan, real *y, const real *x)
 {
     const struct dfc_problem *p = plan->of;
     const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .apart = true};
-    return flights_run(plan, y, x, &batch, one_image);
+    return batch_run(plan, y, x, &batch, one_image);
 }
 
 static double multiply_adds(const void *of)

@@ -19,9 +19,9 @@ static status prepare(struct plan *plan)
 {
     const struct fc_problem *p = plan->of;
     struct fc_fast *f = plan->state;
-    linear_prepare(&f->layer, &linear_packed, &plan->room, p->M * p->C, p->N * p->D);
-    room_reals(&plan->room, WHILE_LOADING, &f->row, "a row of the layer", p->M, p->C, 1, 1);
-    return room_status(&plan->room);
+    linear_prepare(&f->layer, &linear_packed, &plan->arena, p->M * p->C, p->N * p->D);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->row, "a row of the layer", p->M, p->C, 1, 1);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -37,18 +37,18 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static void all_images(const struct flight *t)
+static void all_images(const struct team *t)
 {
     const struct fc_problem *p = t->plan->of;
     const struct fc_fast *f = t->plan->state;
-    flight_linear(t, t->y, p->N * p->D, t->x, p->M * p->C, &f->layer, t->images);
+    team_linear(t, t->y, p->N * p->D, t->x, p->M * p->C, &f->layer, t->images);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
     const struct fc_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, all_images);
+    const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .chunk = p->B};
+    return batch_run(plan, y, x, &batch, all_images);
 }
 
 const struct form fc_fast = {"fast", sizeof(struct fc_fast), prepare, load, run, NULL, fc_multiply_adds};

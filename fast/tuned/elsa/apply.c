@@ -33,7 +33,7 @@
 
 /* ---- groups of channels ----------------------------------------------------- */
 
-void elsa_values_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
+void elsa_values_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p)
 {
     struct elsa_values *v = &f->values;
 
@@ -41,8 +41,8 @@ void elsa_values_prepare(struct elsa_fast *f, struct room *room, const struct el
     v->pad = elsa_widest(p);
     v->columns = p->grid.size[1] + 2 * v->pad;
     v->beside = p->dilation == 1 && v->pad == p->K / 2 && p->K <= BESIDE ? p->K : 1;
-    room_reals(room, OF_RUN, &v->data, "the values", p->heads.h * v->groups, p->grid.size[0], v->columns, LANES);
-    room_objects(room, OF_LOAD, &v->bend, "the ghost head in vectors", p->ghost.add ? 2 * p->heads.h * v->groups : 0,
+    arena_reals(arena, PER_RUN, &v->data, "the values", p->heads.h * v->groups, p->grid.size[0], v->columns, LANES);
+    arena_objects(arena, PERSISTENT, &v->bend, "the ghost head in vectors", p->ghost.add ? 2 * p->heads.h * v->groups : 0,
                  p->entries, sizeof *v->bend);
 }
 
@@ -56,12 +56,12 @@ static size_t group_first(size_t *channels, const struct elsa_fast *f, const str
 
 void elsa_values_load(struct elsa_fast *f, const struct elsa_problem *p)
 {
-    lanes *to = f->values.bend;
+    vec *to = f->values.bend;
 
     for (size_t group = 0; to && group < p->heads.h * f->values.groups; group++) {
         size_t channels, first = group_first(&channels, f, p, group);
         for (size_t n = 0; n < p->entries; n++, to += 2) {
-            to[0] = to[1] = (lanes){0};
+            to[0] = to[1] = (vec){0};
             for (size_t l = 0; l < channels; l++) {
                 size_t ch = ghost_channel(&p->ghost, group / f->values.groups, first + l);
                 to[0][l] = f->ghost.factor[ch * p->entries + n];
@@ -83,9 +83,9 @@ void elsa_values_fill(const struct elsa_fast *f, const struct elsa_problem *p, s
         memset(to, 0, zeros * sizeof *to);
         to += zeros;
         if (channels == LANES)
-            for (size_t x = 0; x < W; x++) lanes_store(to + x * LANES, lanes_load_anywhere(from + x * v_step));
+            for (size_t x = 0; x < W; x++) vec_store(to + x * LANES, vec_loadu(from + x * v_step));
         else
-            for (size_t x = 0; x < W; x++) lanes_store(to + x * LANES, lanes_load_part(from + x * v_step, channels));
+            for (size_t x = 0; x < W; x++) vec_store(to + x * LANES, vec_load_partial(from + x * v_step, channels));
         memset(to + W * LANES, 0, zeros * sizeof *to);
     }
 }
@@ -97,25 +97,25 @@ void elsa_values_fill(const struct elsa_fast *f, const struct elsa_problem *p, s
  * beside and ghost. */
 INLINED
 void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const real *w, const real *value,
-               const lanes *bend, size_t tokens, size_t beside, bool ghost)
+               const vec *bend, size_t tokens, size_t beside, bool ghost)
 {
     const struct elsa_problem *p = here->p;
     size_t C = p->heads.C, aside = p->dilation * LANES, below = p->dilation * here->f->values.columns * LANES;
     size_t rest = p->K - (here->across.end - here->across.first);
-    lanes sum[TOKENS];
+    vec sum[TOKENS];
 
-    for (size_t t = 0; t < tokens; t++) sum[t] = (lanes){0};
+    for (size_t t = 0; t < tokens; t++) sum[t] = (vec){0};
     for (size_t ky = here->down.first; ky < here->down.end; ky++, value += below) {
         const real *there = value;
         for (size_t kx = here->across.first; kx < here->across.end; kx += beside, there += aside) {
-            lanes near[TOKENS + BESIDE - 1];
-            for (size_t x = 0; x < tokens + beside - 1; x++) near[x] = lanes_load(there + x * LANES);
-            for (size_t x = 0; x < tokens - 1; x++) near[x] = lanes_held(near[x]);
+            vec near[TOKENS + BESIDE - 1];
+            for (size_t x = 0; x < tokens + beside - 1; x++) near[x] = vec_load(there + x * LANES);
+            for (size_t x = 0; x < tokens - 1; x++) near[x] = vec_in_register(near[x]);
             for (size_t k = 0; k < beside; k++, w += ELSA_CHUNK * LANES) {
-                lanes *next = &near[k + tokens - 1];        /* loaded where it comes in */
-                lanes factor = {0}, summand = {0};
-                *next = lanes_held(*next);
-                if (ghost) factor = lanes_held(bend[0]), summand = lanes_held(bend[1]), bend += 2;
+                vec *next = &near[k + tokens - 1];        /* loaded where it comes in */
+                vec factor = {0}, summand = {0};
+                *next = vec_in_register(*next);
+                if (ghost) factor = vec_in_register(bend[0]), summand = vec_in_register(bend[1]), bend += 2;
                 for (size_t t = 0; t < tokens; t++) {
                     if (ghost) sum[t] += (factor * w[t] + summand) * near[t + k];
                     else sum[t] += w[t] * near[t + k];
@@ -126,9 +126,9 @@ void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const 
         if (ghost) bend += rest * 2;
     }
     if (channels == LANES)
-        for (size_t t = 0; t < tokens; t++) lanes_store_anywhere(out + t * C, sum[t]);
+        for (size_t t = 0; t < tokens; t++) vec_storeu(out + t * C, sum[t]);
     else
-        for (size_t t = 0; t < tokens; t++) lanes_store_part(out + t * C, sum[t], channels);
+        for (size_t t = 0; t < tokens; t++) vec_store_partial(out + t * C, sum[t], channels);
 }
 
 /* Head a of a chunk, block by block; the last may begin before the one before it has ended, and
@@ -146,7 +146,7 @@ void apply(const struct elsa_chunk *here, size_t a, size_t tokens, size_t beside
         size_t channels, first = group_first(&channels, f, p, group), row = group * p->grid.size[0] + here->row;
         const real *value = f->values.data + (ptrdiff_t)(row * columns + f->values.pad + here->x) * (ptrdiff_t)LANES
                           + corner * (ptrdiff_t)LANES;
-        const lanes *bend = ghost ? f->values.bend + (group * p->entries + n) * 2 : NULL;
+        const vec *bend = ghost ? f->values.bend + (group * p->entries + n) * 2 : NULL;
         real *out = here->out + a * p->heads.c + first;
 
         for (size_t t = 0; t < here->tokens; t += tokens) {

@@ -25,15 +25,15 @@ size_t elsa_chunks(const struct elsa_problem *p)
     return (p->grid.size[1] - 1) / (ELSA_CHUNK * LANES) + 1;
 }
 
-size_t elsa_strip_at(const struct flight *t, size_t strip)
+size_t elsa_strip_at(const struct team *t, size_t strip)
 {
     const struct elsa_fast *f = t->plan->state;
-    const size_t *slot = room_own(&t->plan->room, f->slot, t->thread);
+    const size_t *slot = arena_thread(&t->plan->arena, f->slot, t->thread);
     return slot[strip] * f->apart * f->plane;
 }
 
 /* Where a token of a row stands in plane 0 of its strip. */
-static size_t token_at(const struct flight *t, size_t row, size_t x)
+static size_t token_at(const struct team *t, size_t row, size_t x)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
@@ -47,17 +47,17 @@ static void reach(struct elsa_reach *r, size_t k)
     r->end = k + 1;
 }
 
-struct elsa_chunk elsa_chunk_at(const struct flight *t, size_t item)
+struct elsa_chunk elsa_chunk_at(const struct team *t, size_t item)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
-    const struct room *room = &t->plan->room;
-    ptrdiff_t *there = room_own(room, f->there, t->thread);
+    const struct arena *arena = &t->plan->arena;
+    ptrdiff_t *there = arena_thread(arena, f->there, t->thread);
     struct elsa_chunk here = {
         .p = p, .f = f, .row = item / elsa_chunks(p), .x = item % elsa_chunks(p) * ELSA_CHUNK * LANES,
-        .down = {p->K, 0}, .across = {p->K, 0}, .there = there, .w = room_own(room, f->w, t->thread),
+        .down = {p->K, 0}, .across = {p->K, 0}, .there = there, .w = arena_thread(arena, f->w, t->thread),
     };
-    real *out = room_own(room, f->out, t->thread);
+    real *out = arena_thread(arena, f->out, t->thread);
     ptrdiff_t H = (ptrdiff_t)p->grid.size[0], W = (ptrdiff_t)p->grid.size[1];
 
     here.token = token_at(t, here.row, here.x);

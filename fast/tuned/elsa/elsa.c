@@ -45,9 +45,9 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
     const real *own = f->logits + a * entries * plane + here->token;
     const real *other = f->logits + (p->heads.h + a) * entries * plane;
     const real *bias = (p->equation ? p->rb : p->mix_b) + a * entries;
-    const lanes_mask *on_grid = f->on_grid + here->x / LANES;
+    const vec_mask *on_grid = f->on_grid + here->x / LANES;
     size_t whole = (p->grid.size[1] - 1) / LANES + 1;   /* vectors of a row */
-    lanes *w = here->w, top[ELSA_CHUNK], sum[ELSA_CHUNK];
+    vec *w = here->w, top[ELSA_CHUNK], sum[ELSA_CHUNK];
 
     /* Step 1: the token's own half and the neighbour's, which is zero off the grid and which the final
      * variant has not; and the largest of their sums. */
@@ -56,19 +56,19 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
         bool met = p->equation && elsa_meets(&here->down, ky) && elsa_meets(&here->across, kx);
         const real *from = met ? other + n * plane + here->there[ky] + elsa_step(p, kx) : NULL;
         for (size_t v = 0; v < vectors; v++) {
-            lanes l = lanes_load_anywhere(own + n * plane + v * LANES) + bias[n] * LOG2_E;
-            const lanes_mask *mask = on_grid + kx * whole;
-            if (met) l += lanes_pick(mask[v], lanes_load_anywhere(from + v * LANES), (lanes){0});
+            vec l = vec_loadu(own + n * plane + v * LANES) + bias[n] * LOG2_E;
+            const vec_mask *mask = on_grid + kx * whole;
+            if (met) l += vec_select(mask[v], vec_loadu(from + v * LANES), (vec){0});
             w[n * ELSA_CHUNK + v] = l;
-            top[v] = n ? lanes_larger(l, top[v]) : l;
+            top[v] = n ? vec_max(l, top[v]) : l;
         }
     }
 
     /* Step 2: the softmax over the neighbours, lane by lane. */
-    for (size_t v = 0; v < vectors; v++) sum[v] = (lanes){0};
+    for (size_t v = 0; v < vectors; v++) sum[v] = (vec){0};
     for (size_t n = 0; n < entries; n++)
         for (size_t v = 0; v < vectors; v++) {
-            lanes power = exp2_lanes(w[n * ELSA_CHUNK + v] - top[v]);
+            vec power = exp2_vec(w[n * ELSA_CHUNK + v] - top[v]);
             w[n * ELSA_CHUNK + v] = power;
             sum[v] += power;
         }
@@ -88,7 +88,7 @@ void all_heads(const struct elsa_chunk *here, size_t vectors)
 }
 
 /* One chunk of a row. */
-static void chunk(const struct flight *t, size_t item)
+static void chunk(const struct team *t, size_t item)
 {
     struct elsa_chunk here = elsa_chunk_at(t, item);
 
@@ -131,14 +131,14 @@ static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem
 
 /* What a strip is looked at for: its values, and of the logits both halves; of the final variant
  * the products, which the logits come from. */
-static void make(const struct flight *t, size_t strip)
+static void make(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
-    const struct room *room = &t->plan->room;
+    const struct arena *arena = &t->plan->arena;
     size_t H = p->grid.size[0], W = p->grid.size[1], C = p->heads.C, Q = p->heads.Q, width = 2 * Q + C;
     size_t first = strip * f->strip, rows = H - first < f->strip ? H - first : f->strip;
-    real *qkv = room_own(room, f->qkv, t->thread), *panels = room_own(room, f->panels, t->thread);
+    real *qkv = arena_thread(arena, f->qkv, t->thread), *panels = arena_thread(arena, f->panels, t->thread);
 
     linear_apply(qkv, width, t->x + first * W * C, C, &f->heads.input, rows * W, 0, 1);
     products(qkv, p, rows * W);
@@ -161,13 +161,13 @@ static void scatter(real *y, const real *out, const struct elsa_problem *p, size
 }
 
 /* Attention, filters and the output projection of a strip. */
-static void finish(const struct flight *t, size_t strip)
+static void finish(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
     size_t H = p->grid.size[0], W = p->grid.size[1], C = p->heads.C, chunks = elsa_chunks(p);
     size_t first = strip * f->strip, end = first + f->strip < H ? first + f->strip : H, tokens = (end - first) * W;
-    real *y = t->y + first * W * C, *out = room_own(&t->plan->room, f->out, t->thread);
+    real *y = t->y + first * W * C, *out = arena_thread(&t->plan->arena, f->out, t->thread);
 
     if (!p->equation) elsa_final_logits(t, strip);
     for (size_t item = first * chunks; item < end * chunks; item++) chunk(t, item);
@@ -181,7 +181,7 @@ static size_t places(size_t near) { return 4 * near + 1; }
 
 /* Where the logits of every strip lie.  A strip in the middle of a thread's own is written where that lay
  * which stood 2 near + 1 above it, and which nobody looks at any more. */
-static void place(size_t *slot, const struct flight *t, size_t strips, size_t near)
+static void place(size_t *slot, const struct team *t, size_t strips, size_t near)
 {
     size_t next = 0;
     for (size_t part = 0; part < t->parts; part++) {
@@ -198,16 +198,16 @@ static void place(size_t *slot, const struct flight *t, size_t strips, size_t ne
 /* Each thread makes each of its strips just before it is read, from the top down.  It first makes those that its
  * neighbours read, and waits for theirs.  The final variant makes all first: zeros beside a row are written with the
  * rows of another plane. */
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct elsa_fast *f = t->plan->state;
     size_t from = share(f->strips, t->part, t->parts), to = share(f->strips, t->part + 1, t->parts);
     size_t made = from, end = to, near = f->near;
 
-    place(room_own(&t->plan->room, f->slot, t->thread), t, f->strips, near);
+    place(arena_thread(&t->plan->arena, f->slot, t->thread), t, f->strips, near);
     if (t->part) for (; made < end && made < from + near; made++) make(t, made);
     if (t->part + 1 < t->parts) for (; end > made && end + near > to; end--) make(t, end - 1);
-    flight_meet(t);
+    team_barrier(t);
     for (size_t strip = from; strip < to; strip++) {
         for (; made < end && made <= strip + near; made++) make(t, made);
         finish(t, strip);
@@ -220,27 +220,27 @@ static status prepare(struct plan *plan)
 {
     const struct elsa_problem *p = plan->of;
     struct elsa_fast *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, H = p->grid.size[0], W = p->grid.size[1];
     size_t maps = p->heads.h * p->entries, share_of_rows = (H - 1) / (size_t)plan->threads + 1, slots;
 
     /* Step 1: Eq. 4 is a heart; the others fly by themselves. */
     if (p->equation == 4) {
-        heads_prepare(plan, (struct hearts){
-            .heart = elsa_unified, .whole = true, .parts = N, .maps = &linear_packed,
-            .in_flight = images_in_flight(N, p->heads.B),
+        heads_prepare(plan, (struct core_options){
+            .core = elsa_unified, .whole = true, .parts = N, .maps = &linear_packed,
+            .chunk = chunk_images(N, p->heads.B),
         });
-        elsa_unified_prepare(f, room, p);
-        return room_status(room);
+        elsa_unified_prepare(f, arena, p);
+        return arena_status(arena);
     }
-    linear_prepare(&f->heads.input, &linear_packed, room, C, 2 * Q + C);
-    if (p->heads.w_o) linear_prepare(&f->heads.output, &linear_packed, room, C, C);
+    linear_prepare(&f->heads.input, &linear_packed, arena, C, 2 * Q + C);
+    if (p->heads.w_o) linear_prepare(&f->heads.output, &linear_packed, arena, C, C);
 
     /* Step 2: tables of the parameters. */
-    room_objects(room, OF_LOAD, &f->on_grid, "the masks", p->K, (W - 1) / LANES + 1, sizeof *f->on_grid);
-    room_reals(room, OF_LOAD, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q, 1, 1);
-    room_reals(room, WHILE_LOADING, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C, 1, 1);
-    ghost_prepare(&f->ghost, room, WHILE_LOADING, &p->ghost);
+    arena_objects(arena, PERSISTENT, &f->on_grid, "the masks", p->K, (W - 1) / LANES + 1, sizeof *f->on_grid);
+    arena_reals(arena, PERSISTENT, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C, 1, 1);
+    ghost_prepare(&f->ghost, arena, LOAD_SCRATCH, &p->ghost);
 
     /* Step 3: one image, in strips of almost the same number of rows for every thread.  Shifted vectors
      * may reach behind the last logits of a strip, and not into another's, which its thread may be writing. */
@@ -252,19 +252,19 @@ static status prepare(struct plan *plan)
     f->apart = f->halves + (elsa_widest(p) + LANES) / f->plane + 1;
     f->near = p->equation ? (elsa_farthest(p) + f->strip - 1) / f->strip : f->strips;
     slots = (size_t)plan->threads * places(f->near);
-    room_reals(room, OF_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane, 1);
-    elsa_values_prepare(f, room, p);
-    if (!p->equation) elsa_final_prepare(f, room, p);
+    arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane, 1);
+    elsa_values_prepare(f, arena, p);
+    if (!p->equation) elsa_final_prepare(f, arena, p);
 
     /* Step 4: strips and chunks. */
-    room_objects(room, OF_THREAD, &f->slot, "where strips lie", f->strips, 1, sizeof *f->slot);
-    room_reals(room, OF_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C, 1, 1);
-    room_reals(room, OF_THREAD, &f->panels, "the products of a strip, repacked",
+    arena_objects(arena, PER_THREAD, &f->slot, "where strips lie", f->strips, 1, sizeof *f->slot);
+    arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->panels, "the products of a strip, repacked",
                p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1, 1);
-    room_reals(room, OF_THREAD, &f->out, "the output of a strip", f->plane, C, 1, 1);
-    room_objects(room, OF_THREAD, &f->there, "the neighbours of a row", p->K, 1, sizeof *f->there);
-    room_objects(room, OF_THREAD, &f->w, "the attention of a chunk", p->entries, ELSA_CHUNK, sizeof *f->w);
-    return room_status(room);
+    arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C, 1, 1);
+    arena_objects(arena, PER_THREAD, &f->there, "the neighbours of a row", p->K, 1, sizeof *f->there);
+    arena_objects(arena, PER_THREAD, &f->w, "the attention of a chunk", p->entries, ELSA_CHUNK, sizeof *f->w);
+    return arena_status(arena);
 }
 
 /* Which columns of a row have a neighbour dx columns away, for every dx. */
@@ -320,8 +320,8 @@ static status run(struct plan *plan, real *y, const real *x)
 {
     const struct elsa_problem *p = plan->of;
     size_t image = p->heads.N * p->heads.C;
-    const struct batch batch = {.images = p->heads.B, .x_image = image, .y_image = image, .in_flight = 1};
-    return p->equation == 4 ? heads_run(plan, y, x) : flights_run(plan, y, x, &batch, fly);
+    const struct batch batch = {.images = p->heads.B, .x_image = image, .y_image = image, .chunk = 1};
+    return p->equation == 4 ? heads_run(plan, y, x) : batch_run(plan, y, x, &batch, run_chunk);
 }
 
 /* Neighbours off the grid count for nothing, though only their rows are left out: columns off the grid are

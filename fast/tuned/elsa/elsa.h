@@ -12,14 +12,14 @@ struct elsa_values {
     size_t pad, columns;        /* zeros on each side of a row; those and its tokens */
     size_t beside;              /* neighbours of a row that are taken at once: K, or 1 */
     real *data;
-    lanes *bend;                /* the ghost head's matrices; NULL without */
+    vec *bend;                /* the ghost head's matrices; NULL without */
 };
 
 struct elsa_fast {
     struct heads heads;         /* Eq. 4: all of them; the others: the projections alone */
 
     /* Tables of the parameters. */
-    lanes_mask *on_grid;        /* [K][vectors of a row]: columns with a neighbour so far away */
+    vec_mask *on_grid;        /* [K][vectors of a row]: columns with a neighbour so far away */
     real *maps;                 /* [2 h K^2][C]: rk, then rq; final: mix_w [h K^2][Q]; for powers of two */
     struct ghost ghost;
     real *w_o;                  /* [C][C], while it is loaded: columns head by head */
@@ -42,7 +42,7 @@ struct elsa_fast {
 
     /* Of each thread, one chunk. */
     ptrdiff_t *there;           /* [K]: where rows of neighbours stand among the logits */
-    lanes *w;                   /* [K^2][ELSA_CHUNK]: the attention of one head */
+    vec *w;                   /* [K^2][ELSA_CHUNK]: the attention of one head */
 
     /* Eq. 4. */
     struct elsa_area area;
@@ -74,16 +74,16 @@ struct elsa_chunk {
     struct elsa_reach down, across;
     size_t token;               /* where the first stands in plane 0 of its strip, from the first logit on */
     const ptrdiff_t *there;     /* [K]: its column in every row of its neighbourhood, likewise */
-    lanes *w;                   /* this thread's, as in struct elsa_fast */
+    vec *w;                   /* this thread's, as in struct elsa_fast */
     real *out;                  /* [tokens][C] */
 };
 
 /* Chunks of a row; chunk number `item` of an image. */
 size_t elsa_chunks(const struct elsa_problem *p);
-struct elsa_chunk elsa_chunk_at(const struct flight *t, size_t item);
+struct elsa_chunk elsa_chunk_at(const struct team *t, size_t item);
 
 /* Where the logits of a strip lie, from the first logit on. */
-size_t elsa_strip_at(const struct flight *t, size_t strip);
+size_t elsa_strip_at(const struct team *t, size_t strip);
 
 /* Step number `at` of a neighbourhood, in rows or columns; and the widest step
  * along a row that still meets the grid. */
@@ -95,7 +95,7 @@ size_t elsa_farthest(const struct elsa_problem *p);
 
 /* ---- the filters applied: fast/tuned/elsa/apply.c --------------------------------- */
 
-void elsa_values_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p);
+void elsa_values_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p);
 void elsa_values_load(struct elsa_fast *f, const struct elsa_problem *p);
 
 /* One row, from its first value on, `v_step` reals from token to token. */
@@ -107,14 +107,14 @@ void elsa_apply(const struct elsa_chunk *here, size_t a);
 
 /* ---- the final variant: fast/tuned/elsa/final.c ----------------------------------- */
 
-void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p);
+void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p);
 
 /* The logits of one strip, where all rows of the products are filled. */
-void elsa_final_logits(const struct flight *t, size_t strip);
+void elsa_final_logits(const struct team *t, size_t strip);
 
 /* ---- Eq. 4: fast/tuned/elsa/unified.c ----------------------------------------------- */
 
-void elsa_unified_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p);
+void elsa_unified_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p);
 void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p);
 
 /* All heads of one token, which is the part. */

@@ -11,24 +11,24 @@
 
 #define OUTPUTS ((size_t)4)     /* of a group, at a time */
 
-void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
+void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p)
 {
     const size_t *size = p->grid.size;
-    planes_prepare(&f->products, room, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
-    room_reals(room, OF_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
+    planes_prepare(&f->products, arena, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
+    arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
 }
 
 /* Some outputs of one group from o on, `vectors` vectors of tokens: constants where this is called. */
 INLINED
-void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
+void convolve(vec out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
 {
     const struct elsa_problem *p = here->p;
     size_t g = p->g, entries = p->entries, kernels = g * entries;
     ptrdiff_t stride = (ptrdiff_t)here->f->products.stride;
-    lanes sum[OUTPUTS][ELSA_CHUNK];
+    vec sum[OUTPUTS][ELSA_CHUNK];
 
     for (size_t b = 0; b < outputs; b++)
-        for (size_t v = 0; v < vectors; v++) sum[b][v] = (lanes){0};
+        for (size_t v = 0; v < vectors; v++) sum[b][v] = (vec){0};
     for (size_t c = 0; c < g; c++) {
         const real *z = planes_row(&here->f->products, o / g * g + c, here->row) + here->x;
         const real *weight = p->conv_w + (o * g + c) * entries;
@@ -36,7 +36,7 @@ void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, siz
             for (size_t kx = here->across.first; kx < here->across.end; kx++) {
                 const real *there = z + elsa_step(p, ky) * stride + elsa_step(p, kx);
                 for (size_t v = 0; v < vectors; v++) {
-                    lanes shifted = lanes_load_anywhere(there + v * LANES);
+                    vec shifted = vec_loadu(there + v * LANES);
                     for (size_t b = 0; b < outputs; b++)
                         sum[b][v] += weight[b * kernels + ky * p->K + kx] * shifted;
                 }
@@ -47,7 +47,7 @@ void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, siz
 }
 
 INLINED
-void convolve_some(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs)
+void convolve_some(vec out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs)
 {
     switch (here->vectors) {
     case 4: convolve(out, here, o, outputs, 4); break;
@@ -63,27 +63,27 @@ static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
     size_t outputs = here->p->g % OUTPUTS ? 1 : OUTPUTS;
 
     for (size_t o = 0; o < here->p->heads.Q; o += outputs) {
-        lanes out[OUTPUTS][ELSA_CHUNK];
+        vec out[OUTPUTS][ELSA_CHUNK];
         if (outputs == OUTPUTS) convolve_some(out, here, o, OUTPUTS);
         else convolve_some(out, here, o, 1);
         for (size_t b = 0; b < outputs; b++) {
             real *to = planes + (o + b) * plane;
             for (size_t t = 0; t < here->tokens; t += LANES) {
-                lanes g = gelu_lanes(out[b][t / LANES] + here->p->conv_b[o + b]);
-                if (t + LANES <= here->tokens) lanes_store_anywhere(to + t, g);
-                else lanes_store_part(to + t, g, here->tokens - t);
+                vec g = gelu_vec(out[b][t / LANES] + here->p->conv_b[o + b]);
+                if (t + LANES <= here->tokens) vec_storeu(to + t, g);
+                else vec_store_partial(to + t, g, here->tokens - t);
             }
         }
     }
 }
 
-void elsa_final_logits(const struct flight *t, size_t strip)
+void elsa_final_logits(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
     size_t H = p->grid.size[0], W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p);
     size_t from = strip * f->strip, to = from + f->strip < H ? from + f->strip : H, tokens = (to - from) * W;
-    real *convolved = room_own(&t->plan->room, f->convolved, t->thread);
+    real *convolved = arena_thread(&t->plan->arena, f->convolved, t->thread);
 
     for (size_t item = from * chunks; item < to * chunks; item++) {
         struct elsa_chunk here = elsa_chunk_at(t, item);

@@ -10,12 +10,12 @@ static size_t whole(size_t columns)
     return (columns + LANES - 1) / LANES * LANES;
 }
 
-void planes_prepare(struct planes *p, struct room *room, const char *name,
+void planes_prepare(struct planes *p, struct arena *arena, const char *name,
                     size_t channels, size_t rows, size_t columns, size_t pad)
 {
     size_t stride = columns + pad > whole(columns) ? columns + pad : whole(columns);
     *p = (struct planes){.channels = channels, .rows = rows, .columns = columns, .pad = pad, .stride = stride};
-    room_reals(room, OF_RUN, &p->data, name, channels * rows + 2, stride, 1, 1);
+    arena_reals(arena, PER_RUN, &p->data, name, channels * rows + 2, stride, 1, 1);
 }
 
 /* Squares of LANES tokens and LANES channels are transposed in registers.  What
@@ -27,14 +27,14 @@ void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t 
     for (size_t x = 0; x < end; x += LANES)
         for (size_t c = 0; c < p->channels; c += LANES) {
             size_t here = p->channels - c < LANES ? p->channels - c : LANES;
-            lanes square[LANES];
+            vec square[LANES];
             for (size_t l = 0; l < LANES; l++) {
                 const real *from = tokens + (x + l) * step + c;
-                if (x + l >= p->columns) square[l] = (lanes){0};
-                else square[l] = here == LANES ? lanes_load_anywhere(from) : lanes_load_part(from, here);
+                if (x + l >= p->columns) square[l] = (vec){0};
+                else square[l] = here == LANES ? vec_loadu(from) : vec_load_partial(from, here);
             }
-            lanes_transpose(square);
-            for (size_t l = 0; l < here; l++) lanes_store_anywhere(planes_row(p, c + l, row) + x, square[l]);
+            vec_transpose(square);
+            for (size_t l = 0; l < here; l++) vec_storeu(planes_row(p, c + l, row) + x, square[l]);
         }
     for (size_t c = 0; c < p->channels; c++)
         for (size_t x = end; x < p->stride; x++) planes_row(p, c, row)[x] = 0;

@@ -20,7 +20,7 @@ struct planes {
     real *data;
 };
 
-void planes_prepare(struct planes *p, struct room *room, const char *name,
+void planes_prepare(struct planes *p, struct arena *arena, const char *name,
                     size_t channels, size_t rows, size_t columns, size_t pad);
 
 /* Column 0 of a row of a channel. */

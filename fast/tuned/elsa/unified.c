@@ -11,13 +11,13 @@
 #include "elsa.h"
 #include "../activations.h"
 
-void elsa_unified_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
+void elsa_unified_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p)
 {
     size_t h = p->heads.h, C = p->heads.C;
-    elsa_area_prepare(&f->area, room, p);
-    room_reals(room, OF_LOAD, &f->rk, "the query's embeddings", p->rk ? h : 0, p->T, C, 1);
-    room_reals(room, OF_LOAD, &f->rq, "the key's embeddings", p->rq ? h : 0, p->T, C, 1);
-    room_reals(room, OF_THREAD, &f->filter, "the filter of a token", p->entries, 1, 1, 1);
+    elsa_area_prepare(&f->area, arena, p);
+    arena_reals(arena, PERSISTENT, &f->rk, "the query's embeddings", p->rk ? h : 0, p->T, C, 1);
+    arena_reals(arena, PERSISTENT, &f->rq, "the key's embeddings", p->rq ? h : 0, p->T, C, 1);
+    arena_reals(arena, PER_THREAD, &f->filter, "the filter of a token", p->entries, 1, 1, 1);
 }
 
 void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p)
@@ -53,7 +53,7 @@ void elsa_unified(const struct head *one)
     const struct elsa_fast *f = one->plan->state;
     const int *token_i = f->area.around.token + one->part * p->entries;
     size_t c = p->heads.c;
-    real *filter = head_own(one, f->filter);
+    real *filter = head_thread(one, f->filter);
 
     for (size_t a = 0; a < p->heads.h; a++) {
         real *y_i = one->y + one->part * one->y_stride + a * c;

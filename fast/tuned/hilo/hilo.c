@@ -75,13 +75,13 @@ static void low_head(const struct head *one)
 /* ---- the form around them --------------------------------------------- */
 
 /* The image's own among the tensors. */
-static real *own(const struct flight *t, real *tensor)
+static real *own(const struct team *t, real *tensor)
 {
-    return room_own(&t->plan->room, tensor, t->slot);
+    return arena_thread(&t->plan->arena, tensor, t->slot);
 }
 
 /* One image. */
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct hilo_problem *p = t->plan->of;
     const struct hilo_fast *f = t->plan->state;
@@ -89,41 +89,41 @@ static void fly(const struct flight *t)
     size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
     real *pooled = own(t, f->pooled), *of_tokens = own(t, f->of_tokens), *of_windows = own(t, f->of_windows);
     real *high_z = own(t, f->high_z), *low_z = own(t, f->low_z), *low_y = f->low ? own(t, f->low) : t->y + hd;
-    const real *low_q = f->coarse_queries ? of_windows : room_at(of_tokens, 3 * hd);
-    real *low_k = room_at(of_windows, f->coarse_queries ? ld : 0);
+    const real *low_q = f->coarse_queries ? of_windows : arena_at(of_tokens, 3 * hd);
+    real *low_k = arena_at(of_windows, f->coarse_queries ? ld : 0);
     const struct branch high = {
-        .heart = high_head, .heads = hd / p->c, .parts = f->small ? window_attention_parts(&p->windows) : n,
+        .core = high_head, .heads = hd / p->c, .parts = f->small ? window_attention_parts(&p->windows) : n,
         .channels = p->c, .queries = N, .keys = N,
-        .y = high_z, .q = of_tokens, .k = room_at(of_tokens, hd), .v = room_at(of_tokens, 2 * hd),
+        .y = high_z, .q = of_tokens, .k = arena_at(of_tokens, hd), .v = arena_at(of_tokens, 2 * hd),
         .y_stride = hd, .q_stride = f->fine.out, .kv_stride = f->fine.out,
     };
     const struct branch low = {
-        .heart = low_head, .heads = ld / p->c, .parts = tiled_blocks(&f->tiled, R),
+        .core = low_head, .heads = ld / p->c, .parts = tiled_blocks(&f->tiled, R),
         .channels = p->c, .queries = R, .keys = n,
-        .y = low_z, .q = low_q, .k = low_k, .v = room_at(low_k, ld),
+        .y = low_z, .q = low_q, .k = low_k, .v = arena_at(low_k, ld),
         .y_stride = ld, .q_stride = f->coarse_queries ? f->coarse.out : f->fine.out, .kv_stride = f->coarse.out,
     };
     const struct small_map map = {low_y, p->windows.rows, p->windows.columns, ld};
 
     /* Step 1: the mean of every window; the projections of tokens. */
-    for (size_t w; flight_next(t, means, &w);) pool(pooled + w * C, t->x, p, w);
-    flight_linear(t, of_tokens, f->fine.out, t->x, C, &f->fine, N);
-    flight_meet(t);
+    for (size_t w; team_next(t, means, &w);) pool(pooled + w * C, t->x, p, w);
+    team_linear(t, of_tokens, f->fine.out, t->x, C, &f->fine, N);
+    team_barrier(t);
 
     /* Step 2: the projections of windows. */
-    flight_linear(t, of_windows, f->coarse.out, means ? pooled : t->x, C, &f->coarse, n);
-    flight_meet(t);
+    team_linear(t, of_windows, f->coarse.out, means ? pooled : t->x, C, &f->coarse, n);
+    team_barrier(t);
 
     /* Step 3: attention, head by head. */
     branch_attend(t, &high);
     branch_attend(t, &low);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 4: each branch into its channels of y. */
-    flight_linear(t, t->y, C, high_z, hd, &f->h_proj, N);
-    flight_linear(t, low_y, spread ? ld : C, low_z, ld, &f->l_proj, R);
-    if (spread) flight_meet(t);
-    for (size_t row; flight_next(t, spread, &row);)
+    team_linear(t, t->y, C, high_z, hd, &f->h_proj, N);
+    team_linear(t, low_y, spread ? ld : C, low_z, ld, &f->l_proj, R);
+    if (spread) team_barrier(t);
+    for (size_t row; team_next(t, spread, &row);)
         bilinear_row(t->y + row * p->W * C + hd, C, p->W, &map, row, p->windows.rows * p->s, p->windows.columns * p->s);
 }
 
@@ -132,9 +132,9 @@ static status run(struct plan *plan, real *y, const real *x)
     const struct hilo_problem *p = plan->of;
     const struct hilo_fast *f = plan->state;
     const struct batch batch = {
-        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = 1, .apart = f->apart,
+        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = 1, .apart = f->apart,
     };
-    return flights_run(plan, y, x, &batch, fly);
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 /* Lo-Fi's queries are made where their input is: with Hi-Fi's, or with the keys. */
@@ -142,34 +142,34 @@ static status prepare(struct plan *plan)
 {
     const struct hilo_problem *p = plan->of;
     struct hilo_fast *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->N, n = p->n, C = p->C, hd = p->hd, ld = p->ld;
     bool pools = ld && p->s > 1, small = hd && p->s <= WINDOW_ATTENTION_EDGE;
 
     /* Step 1: what is made of tokens, and what of windows. */
     f->coarse_queries = p->pooled_queries || p->s == 1;
     f->R = f->coarse_queries ? n : N;
-    linear_prepare(&f->fine, &linear_packed, room, C, 3 * hd + (f->coarse_queries ? 0 : ld));
-    linear_prepare(&f->coarse, &linear_packed, room, C, 2 * ld + (f->coarse_queries ? ld : 0));
-    linear_prepare(&f->h_proj, &linear_packed, room, hd, hd);
-    linear_prepare(&f->l_proj, &linear_packed, room, ld, ld);
-    room_reals(room, OF_LOAD, &f->padding, "a token of the padding", 3, hd, 1, 1);
+    linear_prepare(&f->fine, &linear_packed, arena, C, 3 * hd + (f->coarse_queries ? 0 : ld));
+    linear_prepare(&f->coarse, &linear_packed, arena, C, 2 * ld + (f->coarse_queries ? ld : 0));
+    linear_prepare(&f->h_proj, &linear_packed, arena, hd, hd);
+    linear_prepare(&f->l_proj, &linear_packed, arena, ld, ld);
+    arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd, 1, 1);
 
     /* Step 2: an image, or one for each thread. */
     f->apart = p->B >= (size_t)plan->threads;
-    enum room_time image = f->apart ? OF_THREAD : OF_RUN;
-    room_reals(room, image, &f->pooled, "the means of the windows", pools ? n : 0, C, 1, 1);
-    room_reals(room, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out, 1, 1);
-    room_reals(room, image, &f->of_windows, "the projections of the windows", n, f->coarse.out, 1, 1);
-    room_reals(room, image, &f->high_z, "Hi-Fi's heads side by side", N, hd, 1, 1);
-    room_reals(room, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld, 1, 1);
-    room_reals(room, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld, 1, 1);
+    enum lifetime image = f->apart ? PER_THREAD : PER_RUN;
+    arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C, 1, 1);
+    arena_reals(arena, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out, 1, 1);
+    arena_reals(arena, image, &f->of_windows, "the projections of the windows", n, f->coarse.out, 1, 1);
+    arena_reals(arena, image, &f->high_z, "Hi-Fi's heads side by side", N, hd, 1, 1);
+    arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld, 1, 1);
+    arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld, 1, 1);
 
     /* Step 3: the hearts. */
-    if (small) window_attention_prepare(room, &f->small, p->s, p->c);
+    if (small) window_attention_prepare(arena, &f->small, p->s, p->c);
     tiled_prepare(&f->tiled, plan, (struct attention){.queries = f->R, .keys = n, .channels = p->c}, ld / p->c,
                   hd && !small ? p->windows.entries : 0);
-    return room_status(room);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)
@@ -195,10 +195,10 @@ static double multiply_adds(const void *of)
 {
     const struct hilo_problem *p = of;
     double N = (double)p->N, M = (double)p->M, n = (double)p->n, hd = (double)p->hd, ld = (double)p->ld;
-    double R = p->pooled_queries ? n : N, T = (double)p->windows.entries, hearts;
+    double R = p->pooled_queries ? n : N, T = (double)p->windows.entries, core;
 
-    hearts = 2 * M * T * hd + 2 * R * n * ld + (p->pooled_queries && p->s > 1 ? 3 * N * ld : 0);
-    return hilo_projections(p, p->N) + (double)p->B * hearts;
+    core = 2 * M * T * hd + 2 * R * n * ld + (p->pooled_queries && p->s > 1 ? 3 * N * ld : 0);
+    return hilo_projections(p, p->N) + (double)p->B * core;
 }
 
 const struct form hilo_fast = {"fast", sizeof(struct hilo_fast), prepare, load, run, NULL, multiply_adds};

@@ -40,7 +40,7 @@ static void one_head(const struct head *one)
     tiled_block(one, (struct attention){.queries = p->N, .keys = p->M, .channels = p->c, .scale = p->scale}, &f->tiled);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct sra_problem *p = t->plan->of;
     const struct sra_fast *f = t->plan->state;
@@ -48,33 +48,33 @@ static void fly(const struct flight *t)
     size_t rows = f->reduced ? t->images * p->patches.rows * p->s : 0;
     real *joined = p->w_o ? f->patches : t->y;
     const struct branch heads = {
-        .heart = one_head, .heads = p->h, .parts = tiled_blocks(&f->tiled, p->N), .channels = p->c,
+        .core = one_head, .heads = p->h, .parts = tiled_blocks(&f->tiled, p->N), .channels = p->c,
         .queries = p->N, .keys = p->M,
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
     /* Step 1: queries of tokens; patches.  Images follow each other as rows do. */
-    flight_linear(t, f->q, C, t->x, C, &f->query, tokens);
-    for (size_t row; flight_next(t, rows, &row);) cut_row(f->patches, t->x, p, row);
-    flight_meet(t);
+    team_linear(t, f->q, C, t->x, C, &f->query, tokens);
+    for (size_t row; team_next(t, rows, &row);) cut_row(f->patches, t->x, p, row);
+    team_barrier(t);
 
     /* Step 2: every patch becomes one token, and is normalised. */
-    flight_linear(t, f->reduced, C, f->patches, p->s * p->s * C, &f->convolution, reduced);
-    flight_meet(t);
-    for (size_t m; flight_next(t, reduced, &m);)
+    team_linear(t, f->reduced, C, f->patches, p->s * p->s * C, &f->convolution, reduced);
+    team_barrier(t);
+    for (size_t m; team_next(t, reduced, &m);)
         norm_row(f->reduced + m * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: keys and values of patches. */
-    flight_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, patches);
-    flight_meet(t);
+    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, patches);
+    team_barrier(t);
 
     /* Step 4: attention, by heads and blocks of queries. */
     branch_attend(t, &heads);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 5: the output projection mixes the heads. */
-    if (p->w_o) flight_linear(t, t->y, C, joined, C, &f->output, tokens);
+    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->output, tokens);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
@@ -82,32 +82,32 @@ static status run(struct plan *plan, real *y, const real *x)
     const struct sra_problem *p = plan->of;
     size_t image = p->N * p->C;
     const struct batch batch = {
-        .images = p->B, .x_image = image, .y_image = image, .in_flight = images_in_flight(p->N, p->B),
+        .images = p->B, .x_image = image, .y_image = image, .chunk = chunk_images(p->N, p->B),
     };
-    return flights_run(plan, y, x, &batch, fly);
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
     const struct sra_problem *p = plan->of;
     struct sra_fast *f = plan->state;
-    struct room *room = &plan->room;
-    size_t C = p->C, N = p->N, M = p->M, s = p->s, flying = images_in_flight(N, p->B);
+    struct arena *arena = &plan->arena;
+    size_t C = p->C, N = p->N, M = p->M, s = p->s, chunk = chunk_images(N, p->B);
 
     /* Step 1: the maps. */
-    linear_prepare(&f->query, &linear_packed, room, C, C);
-    linear_prepare(&f->convolution, &linear_packed, room, s * s * C, s > 1 ? C : 0);
-    linear_prepare(&f->key_value, &linear_packed, room, C, 2 * C);
-    linear_prepare(&f->output, &linear_packed, room, C, p->w_o ? C : 0);
-    room_reals(room, WHILE_LOADING, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C, 1);
+    linear_prepare(&f->query, &linear_packed, arena, C, C);
+    linear_prepare(&f->convolution, &linear_packed, arena, s * s * C, s > 1 ? C : 0);
+    linear_prepare(&f->key_value, &linear_packed, arena, C, 2 * C);
+    linear_prepare(&f->output, &linear_packed, arena, C, p->w_o ? C : 0);
+    arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C, 1);
 
     /* Step 2: the images in flight. */
-    room_reals(room, OF_RUN, &f->q, "the query", flying, N, C, 1);
-    room_reals(room, OF_RUN, &f->patches, "the patches", s > 1 || p->w_o ? flying : 0, N, C, 1);
-    room_reals(room, OF_RUN, &f->reduced, "the reduced plane", s > 1 ? flying : 0, M, C, 1);
-    room_reals(room, OF_RUN, &f->kv, "key and value", flying, M, C, 2);
-    tiled_prepare(&f->tiled, plan, (struct attention){.queries = N, .keys = M, .channels = p->c}, flying * p->h, 0);
-    return room_status(room);
+    arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C, 1);
+    arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C, 1);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->kv, "key and value", chunk, M, C, 2);
+    tiled_prepare(&f->tiled, plan, (struct attention){.queries = N, .keys = M, .channels = p->c}, chunk * p->h, 0);
+    return arena_status(arena);
 }
 
 /* sr_w [C][C][s][s] with channels innermost, as patches have them. */

@@ -32,15 +32,15 @@ static void place(struct rows *rows, const struct head *one, const struct window
 }
 
 /* One token of all windows into lanes, a square at a time, times `scale`. */
-static void pack(lanes *to, const real *const *row, size_t offset, size_t channels, real scale)
+static void pack(vec *to, const real *const *row, size_t offset, size_t channels, real scale)
 {
     size_t whole = channels - channels % LANES;
 
     for (size_t ch = 0; ch < whole; ch += LANES) {
-        lanes square[LANES];
+        vec square[LANES];
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a window has a token at least */
-        for (size_t l = 0; l < LANES; l++) square[l] = lanes_load_anywhere(row[l] + offset + ch) * scale;
-        lanes_transpose(square);
+        for (size_t l = 0; l < LANES; l++) square[l] = vec_loadu(row[l] + offset + ch) * scale;
+        vec_transpose(square);
         for (size_t l = 0; l < LANES; l++) to[ch + l] = square[l];
     }
     for (size_t ch = whole; ch < channels; ch++)
@@ -48,16 +48,16 @@ static void pack(lanes *to, const real *const *row, size_t offset, size_t channe
 }
 
 /* And back. */
-static void unpack(real *const *y, const lanes *from, size_t channels)
+static void unpack(real *const *y, const vec *from, size_t channels)
 {
     size_t whole = channels - channels % LANES;
 
     for (size_t ch = 0; ch < whole; ch += LANES) {
-        lanes square[LANES];
+        vec square[LANES];
         for (size_t l = 0; l < LANES; l++) square[l] = from[ch + l];
-        lanes_transpose(square);
+        vec_transpose(square);
         for (size_t l = 0; l < LANES; l++)
-            if (y[l]) lanes_store_anywhere(y[l] + ch, square[l]);
+            if (y[l]) vec_storeu(y[l] + ch, square[l]);
     }
     for (size_t ch = whole; ch < channels; ch++)
         for (size_t l = 0; l < LANES; l++)
@@ -65,11 +65,11 @@ static void unpack(real *const *y, const lanes *from, size_t channels)
 }
 
 /* s_tu = q_t . k_u, `block` by `block` of them in registers. */
-INLINED void scores(lanes *s, const lanes *q, const lanes *k, size_t T, size_t channels, size_t block)
+INLINED void scores(vec *s, const vec *q, const vec *k, size_t T, size_t channels, size_t block)
 {
     for (size_t t = 0; t < T; t += block)
         for (size_t u = 0; u < T; u += block) {
-            lanes sum[4][4] = {{{0}}};
+            vec sum[4][4] = {{{0}}};
             for (size_t ch = 0; ch < channels; ch++)
                 for (size_t i = 0; i < block; i++)
                     for (size_t j = 0; j < block; j++)
@@ -80,22 +80,22 @@ INLINED void scores(lanes *s, const lanes *q, const lanes *k, size_t T, size_t c
 }
 
 /* Scores in powers of two to weights whose sum is 1. */
-INLINED void weights(lanes *s, size_t T)
+INLINED void weights(vec *s, size_t T)
 {
-    lanes top = s[0], sum = {0};
-    for (size_t u = 1; u < T; u++) top = lanes_larger(s[u], top);
+    vec top = s[0], sum = {0};
+    for (size_t u = 1; u < T; u++) top = vec_max(s[u], top);
     for (size_t u = 0; u < T; u++) {
-        s[u] = exp2_lanes(s[u] - top);
+        s[u] = exp2_vec(s[u] - top);
         sum += s[u];
     }
-    lanes share = 1 / sum;
+    vec share = 1 / sum;
     for (size_t u = 0; u < T; u++) s[u] *= share;
 }
 
 /* o_t,ch = sum_u s_tu v_u,ch for `block` tokens and `strip` channels. */
-INLINED void means_at(lanes *o, const lanes *s, const lanes *v, size_t T, size_t channels, size_t block, size_t strip)
+INLINED void means_at(vec *o, const vec *s, const vec *v, size_t T, size_t channels, size_t block, size_t strip)
 {
-    lanes sum[4][STRIP] = {{{0}}};
+    vec sum[4][STRIP] = {{{0}}};
     for (size_t u = 0; u < T; u++)
         for (size_t i = 0; i < block; i++)
             for (size_t n = 0; n < strip; n++) sum[i][n] += s[i * T + u] * v[u * channels + n];
@@ -103,9 +103,9 @@ INLINED void means_at(lanes *o, const lanes *s, const lanes *v, size_t T, size_t
         for (size_t n = 0; n < strip; n++) o[i * channels + n] = sum[i][n];
 }
 
-INLINED void attend(const struct rows *rows, real scale, size_t c, lanes *q, size_t T, size_t block)
+INLINED void attend(const struct rows *rows, real scale, size_t c, vec *q, size_t T, size_t block)
 {
-    lanes *k = q + T * c, *v = k + T * c, *s = v + T * c;
+    vec *k = q + T * c, *v = k + T * c, *s = v + T * c;
 
     /* Step 1: rows into lanes; log2(e) in the scale makes exp a power of two. */
     for (size_t t = 0; t < T; t++) {
@@ -130,16 +130,16 @@ INLINED void attend(const struct rows *rows, real scale, size_t c, lanes *q, siz
     for (size_t t = 0; t < T; t++) unpack(rows->y + t * LANES, q + t * c, c);
 }
 
-void window_attention_prepare(struct room *room, real **workspace, size_t s, size_t channels)
+void window_attention_prepare(struct arena *arena, real **workspace, size_t s, size_t channels)
 {
-    room_reals(room, OF_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES, 1);
+    arena_reals(arena, PER_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES, 1);
 }
 
 void window_attention(const struct head *one, const struct windows *windows, const real *padding,
                       real scale, size_t channels, real *workspace)
 {
     struct rows rows;
-    lanes *q = (lanes *)head_own(one, workspace);
+    vec *q = (vec *)head_thread(one, workspace);
 
     place(&rows, one, windows, padding);
     if (windows->edge == 2) attend(&rows, scale, channels, q, 4, 4);

@@ -21,7 +21,7 @@ enum { WINDOW_ATTENTION_EDGE = 3 };
 static inline size_t window_attention_parts(const struct windows *w) { return (w->count + LANES - 1) / LANES; }
 
 /* Of each thread: s^2 (3 channels + s^2) vectors. */
-void window_attention_prepare(struct room *room, real **workspace, size_t s, size_t channels);
+void window_attention_prepare(struct arena *arena, real **workspace, size_t s, size_t channels);
 
 /* Windows LANES one->part ... of a head.  The row `padding` is the query of a token of the padding, whose key and value
  * are as far behind it as any token's. */

@@ -105,7 +105,7 @@ static void latents_head(const struct head *one, const real *q, const real *k)
     const struct lisa_problem *p = one->plan->of;
     const struct lisa_fftw *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D, points = f->circle.points;
-    real *z = head_own(one, f->z), *G = head_own(one, f->G), *a = head_own(one, f->a);
+    real *z = head_thread(one, f->z), *G = head_thread(one, f->G), *a = head_thread(one, f->a);
 
     /* Step 1: a, two latents at a time: product, inverse, contraction with q. */
     transform(z, f, k, NULL, NULL);
@@ -136,7 +136,7 @@ static void rpe_head(const struct head *one, const real *q, const real *k)
 {
     const struct lisa_fftw *f = one->plan->state;
     size_t c = f->heads.of.c, points = f->circle.points;
-    real *z = head_own(one, f->z), *G = head_own(one, f->G);
+    real *z = head_thread(one, f->z), *G = head_thread(one, f->G);
     const real *kernel = f->value_kernel + (f->values > 1 ? one->head : 0) * points * 2;
 
     for (size_t j = 0; j < c; j += 2) {
@@ -153,7 +153,7 @@ static void one_head(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct lisa_fftw *f = one->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
-    real *q = head_own(one, f->heads.q), *k = head_own(one, f->heads.k);
+    real *q = head_thread(one, f->heads.q), *k = head_thread(one, f->heads.k);
 
     for (size_t n = 0; n < N; n++) {
         l2_normalise(q + n * c, c);
@@ -170,23 +170,23 @@ static status prepare(struct plan *plan)
 {
     const struct lisa_problem *p = plan->of;
     struct lisa_fftw *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c;
 
-    room_refuse(room, circulant_create(&f->circle, &p->g, &p->window, p->wraps, false));
-    heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
+    arena_fail(arena, circulant_create(&f->circle, &p->g, &p->window, p->wraps, false));
+    heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
     f->signals = 2 * f->circle.points * c;
     f->pairs = (p->D + 1) / 2;
     f->kernels = p->equation == 5 ? 1 : c;
     f->values = p->equation == 4 ? p->e_columns : f->pairs;
-    room_reals(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels",
+    arena_reals(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels",
                f->pairs, f->circle.points, f->kernels, 2);
-    room_reals(room, OF_LOAD, &f->value_kernel, "the spectra of the value's kernels",
+    arena_reals(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels",
                f->values, f->circle.points, 2, 1);
-    room_reals(room, OF_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c, 1);
-    room_reals(room, OF_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c, 1);
-    room_reals(room, OF_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N, 1, 1);
-    return room_status(room);
+    arena_reals(arena, PER_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c, 1);
+    arena_reals(arena, PER_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N, 1, 1);
+    return arena_status(arena);
 }
 
 /* The spectra of kernels, `pairs` of [points][rows], over the number of points.  Each has two columns of the table

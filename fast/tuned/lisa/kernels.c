@@ -3,8 +3,8 @@
 #include "kernels.h"
 #include <string.h>
 
-void lisa_kernels_prepare(struct lisa_kernels *k, struct room *room, const struct lisa_problem *p,
-                          const struct lane_grid *g)
+void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const struct lisa_problem *p,
+                          const struct vec_grid *g)
 {
     size_t c = p->heads.c;
     bool each = p->equation > 5;        /* the key's channels have kernels of their own */
@@ -13,14 +13,14 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct room *room, const struc
     k->tables = p->equation == 4 ? p->e_columns : k->pairs;
 
     if (p->equation > 4)
-        room_reals(room, OF_LOAD, &k->key, "the spectra of the key's kernels", each ? k->blocks : 1, k->pairs,
+        arena_reals(arena, PERSISTENT, &k->key, "the spectra of the key's kernels", each ? k->blocks : 1, k->pairs,
                    g->points, each ? POINT : 2);
-    room_reals(room, OF_LOAD, &k->value, "the spectra of the value's kernels", k->tables, g->points, 2, 1);
-    room_reals(room, OF_LOAD, &k->key_bias, "the key's bias", k->blocks, k->pairs, POINT, 1);
-    room_reals(room, OF_LOAD, &k->value_bias, "the value's bias", k->blocks, k->pairs, POINT, 1);
-    room_reals(room, WHILE_LOADING, &k->field, "a kernel on its circle", g->whole, POINT, 1, 1);
-    room_reals(room, WHILE_LOADING, &k->spectrum, "its spectrum", g->points, POINT, 1, 1);
-    room_reals(room, WHILE_LOADING, &k->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    arena_reals(arena, PERSISTENT, &k->value, "the spectra of the value's kernels", k->tables, g->points, 2, 1);
+    arena_reals(arena, PERSISTENT, &k->key_bias, "the key's bias", k->blocks, k->pairs, POINT, 1);
+    arena_reals(arena, PERSISTENT, &k->value_bias, "the value's bias", k->blocks, k->pairs, POINT, 1);
+    arena_reals(arena, LOAD_SCRATCH, &k->field, "a kernel on its circle", g->whole, POINT, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &k->spectrum, "its spectrum", g->points, POINT, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
 }
 
 /* A matrix [rows][columns] for each entry of a kernel.  A lane's complex kernel is [row][column], with [row][column +
@@ -34,7 +34,7 @@ static real table_entry(const struct table *t, size_t e, size_t row, size_t colu
 }
 
 /* The spectra of L kernels side by side, lane number l being that of row + l row_step and column + l column_step. */
-static void transform(real *spectrum, const struct lisa_kernels *k, const struct lane_grid *g,
+static void transform(real *spectrum, const struct lisa_kernels *k, const struct vec_grid *g,
                       const struct table *table, size_t row, size_t row_step, size_t column, size_t column_step)
 {
     size_t fast = g->size[2];
@@ -54,7 +54,7 @@ static void transform(real *spectrum, const struct lisa_kernels *k, const struct
 
 /* `count` kernels that all channels share, [count][points][re, im]: transformed
  * side by side in the lanes, and then taken apart. */
-static void load_shared(real *kernels, size_t count, const struct lisa_kernels *k, const struct lane_grid *g,
+static void load_shared(real *kernels, size_t count, const struct lisa_kernels *k, const struct vec_grid *g,
                         const struct table *table)
 {
     size_t each = table->pairs ? 2 : 1;
@@ -78,7 +78,7 @@ static void load_bias(real *points, const struct lisa_kernels *k, const struct l
                     table_entry(&table, 0, b / k->pairs * LANES + lane, b % k->pairs * 2 + part);
 }
 
-void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, const struct lane_grid *g)
+void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, const struct vec_grid *g)
 {
     const real *a = p->wa ? p->wa : p->ea, *b = p->wb ? p->wb : p->eb;
 

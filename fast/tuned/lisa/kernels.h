@@ -1,7 +1,7 @@
 /* kernels.h -- the spectra of LiSA's kernels, computed once, when a plan is loaded
  *
  * Two latents d, d+1 are one complex kernel (of Eq. 4, one table is one real kernel); a last latent without a partner
- * gets zeros.  A block is up to LANES channels of one head; a point is L real and L imaginary parts (lanes.h). */
+ * gets zeros.  A block is up to LANES channels of one head; a point is L real and L imaginary parts (vec.h). */
 
 #ifndef TWICETOLD_LISA_KERNELS_H
 #define TWICETOLD_LISA_KERNELS_H
@@ -19,8 +19,8 @@ struct lisa_kernels {
 };
 
 /* Asks for them; fills them, from parameters and a loaded grid. */
-void lisa_kernels_prepare(struct lisa_kernels *k, struct room *room, const struct lisa_problem *p,
-                          const struct lane_grid *g);
-void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, const struct lane_grid *g);
+void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const struct lisa_problem *p,
+                          const struct vec_grid *g);
+void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, const struct vec_grid *g);
 
 #endif

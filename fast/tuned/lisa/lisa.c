@@ -17,8 +17,8 @@
  * 5. The key's spectra lie in the order in which they are read, one stream.
  * 6. y is workspace: it holds k, then q, then v, then the output of the heads, which is projected in place.
  * 7. With one head W_o W_v is one matrix, made when the plan is loaded: a weighs tokens, all channels of a head alike.
- * 8. Places in tables are multiplied once (lane_fft.h); each part of a transform copies its arguments to a struct of
- *    its own (lane_pass.h).
+ * 8. Places in tables are multiplied once (vec_fft.h); each part of a transform copies its arguments to a struct of
+ *    its own (vec_pass.h).
  *
  * Tried without gain: many images together, which share each spectrum but not the second cache; spectra fetched a plane
  * ahead; columns side by side; two lines alternately; projections by panels of tokens.
@@ -35,9 +35,9 @@
 #include "../../../reference/runtime/batch.h"
 
 struct lisa_fast {
-    struct lane_grid grid;
+    struct vec_grid grid;
     struct lisa_kernels kernels;
-    size_t in_flight;           /* images */
+    size_t chunk;           /* images */
     size_t rows, row;           /* of an image; points of a row on its circle */
     size_t a_reals;             /* of a pair's a: 2 rows row, and room for a vector behind it */
     size_t field_reals;         /* of a field, or of a token where that is more */
@@ -49,18 +49,18 @@ struct lisa_fast {
     real *bb_through;           /* W_o bb, while loading */
     real *spectra;              /* [half] points of each block of the key; later, in the room of two such for
                                  * each thread, those of a block of the value and its sums [N][L] */
-    real *field, *line;         /* of each thread: lane_grid.h */
+    real *field, *line;         /* of each thread: vec_grid.h */
 };
 
 /* What the calling thread works in. */
 struct scratch { real *field, *line; };
 
-static struct scratch scratch_of(const struct flight *t)
+static struct scratch scratch_of(const struct team *t)
 {
     const struct lisa_fast *f = t->plan->state;
-    const struct room *room = &t->plan->room;
+    const struct arena *arena = &t->plan->arena;
     return (struct scratch){
-        .field = room_own(room, f->field, t->thread), .line = room_own(room, f->line, t->thread),
+        .field = arena_thread(arena, f->field, t->thread), .line = arena_thread(arena, f->line, t->thread),
     };
 }
 
@@ -82,7 +82,7 @@ static size_t block_channels(const struct heads_problem *of, size_t block)
 enum third { QUERY, KEY, VALUE };
 
 /* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
-static void lay_queries(const struct flight *t, size_t row)
+static void lay_queries(const struct team *t, size_t row)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
@@ -96,10 +96,10 @@ static void lay_queries(const struct flight *t, size_t row)
             real *to = first + head * blocks * block + j * LANES, scale = q ? normaliser(q, of->c) : 0;
             for (size_t b = 0; b < blocks; b++, to += block) {
                 size_t channels = block_channels(of, b);
-                lanes part = {0};
-                if (q && channels < LANES) part = lanes_load_part(q + b * LANES, channels);
-                if (q && channels >= LANES) part = lanes_load_anywhere(q + b * LANES);
-                lanes_store(to, part * scale);
+                vec part = {0};
+                if (q && channels < LANES) part = vec_load_partial(q + b * LANES, channels);
+                if (q && channels >= LANES) part = vec_loadu(q + b * LANES);
+                vec_store(to, part * scale);
             }
         }
     }
@@ -107,7 +107,7 @@ static void lay_queries(const struct flight *t, size_t row)
 
 /* y = x W^T + b for a third of w_qkv, some rows of tokens at a time; query and key are normalised while they are
  * near. */
-static void project(const struct flight *t, enum third third)
+static void project(const struct team *t, enum third third)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
@@ -119,7 +119,7 @@ static void project(const struct flight *t, enum third third)
         weight = f->w_through;
         bias = f->b_through;
     }
-    for (size_t row, end; flight_run(t, t->images * f->rows, (FLIGHT_TOKENS - 1) / W + 1, &row, &end);) {
+    for (size_t row, end; team_next_range(t, t->images * f->rows, (TEAM_TOKENS - 1) / W + 1, &row, &end);) {
         size_t from = row * W, tokens = end * W - from;
         linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, tokens, C, C);
         for (; laid && row < end; row++) lay_queries(t, row);
@@ -129,7 +129,7 @@ static void project(const struct flight *t, enum third third)
 }
 
 /* y = y W_o^T + b_o in place, as many tokens at a time as a field has room for. */
-static void project_output(const struct flight *t)
+static void project_output(const struct team *t)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
@@ -137,7 +137,7 @@ static void project_output(const struct flight *t)
     real *copy = scratch_of(t).field;
 
     if (!of->w_o || f->w_through) return;
-    for (size_t n, end; flight_run(t, tokens, panel < FLIGHT_TOKENS ? panel : FLIGHT_TOKENS, &n, &end);) {
+    for (size_t n, end; team_next_range(t, tokens, panel < TEAM_TOKENS ? panel : TEAM_TOKENS, &n, &end);) {
         memcpy(copy, t->y + n * C, (end - n) * C * sizeof *copy);
         linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, end - n, C, C);
     }
@@ -155,14 +155,14 @@ INLINED void take_products(void *sink, size_t first, const point *z, size_t coun
     const struct contraction *s = sink;
     for (size_t group = 0; group < 2 * count; group += LANES) {
         real *to = s->a + 2 * first + group;
-        lanes product[LANES];
+        vec product[LANES];
 #pragma GCC unroll 16
         for (size_t n = 0; n < LANES; n++) {
             size_t k = (group + n) / 2;
-            product[n] = (lanes){0};
-            if (k < count) product[n] = lanes_load(s->query + (first + k) * LANES) * (n % 2 ? z[k].re : z[k].im);
+            product[n] = (vec){0};
+            if (k < count) product[n] = vec_load(s->query + (first + k) * LANES) * (n % 2 ? z[k].re : z[k].im);
         }
-        lanes_store_anywhere(to, lanes_load_anywhere(to) + lanes_sums(product));
+        vec_storeu(to, vec_loadu(to) + vec_sums(product));
     }
 }
 
@@ -177,12 +177,12 @@ static void leave_products(const struct lane_stage *stage, void *line, void *sin
 INLINED void add_bias(real *row, const real *bias)
 {
     const point z = line_load(row, 0);
-    line_store(row, 0, (point){z.re + lanes_load(bias + LANES), z.im + lanes_load(bias)});
+    line_store(row, 0, (point){z.re + vec_load(bias + LANES), z.im + vec_load(bias)});
 }
 
 /* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]), one block of c: the rows of the
  * field to their end, and the sums over the lanes. */
-static void contract(const struct lane_grid *g, real *a, real *field, const real *query, const real *bias, real *line)
+static void contract(const struct vec_grid *g, real *a, real *field, const real *query, const real *bias, real *line)
 {
     size_t size = g->size[2];
     struct contraction sink = {a, query};
@@ -191,41 +191,41 @@ static void contract(const struct lane_grid *g, real *a, real *field, const real
         for (size_t m = 0; m < g->tokens[1]; m++) {
             real *row = field + (t * g->size[1] + m) * g->row * POINT;
             add_bias(row, bias);
-            lane_pass(&g->fft[2], lane_line, row, leave_products, &sink, line);
+            vec_pass(&g->fft[2], lane_line, row, leave_products, &sink, line);
             sink.query += size * LANES;
             sink.a += 2 * size;
         }
 }
 
 /* The spectra of all blocks of the keys, which y holds. */
-static void key_spectra(const struct flight *t)
+static void key_spectra(const struct team *t)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
     size_t blocks = f->kernels.blocks, tasks = t->images * of->h * blocks;
     struct scratch s = scratch_of(t);
 
-    for (size_t task; flight_next(t, tasks, &task);)
+    for (size_t task; team_next(t, tasks, &task);)
         lane_grid_spectrum(&f->grid, f->spectra + task * f->grid.half * POINT,
                            t->y + head_at(of, task / blocks) + task % blocks * LANES,
                            of->C, block_channels(of, task % blocks), s.field, s.line);
 }
 
 /* All of a, from the queries in their blocks.  All meet after each block, so that sums have one order. */
-static void key_side(const struct flight *t)
+static void key_side(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->of;
     const struct heads_problem *of = &p->heads;
     const struct lisa_fast *f = t->plan->state;
     const struct lisa_kernels *k = &f->kernels;
-    const struct lane_grid *g = &f->grid;
+    const struct vec_grid *g = &f->grid;
     size_t items = t->images * of->h, tasks = k->pairs * items;
     bool one_for_all = p->equation == 5;
     struct scratch s = scratch_of(t);
 
     for (size_t block = 0; block < k->blocks; block++) {
-        if (block) flight_meet(t);
-        for (size_t task; flight_next(t, tasks, &task);) {
+        if (block) team_barrier(t);
+        for (size_t task; team_next(t, tasks, &task);) {
             size_t pair = task / items, item = task % items;
             const real *kernel = one_for_all ? k->key + pair * g->points * 2
                                              : k->key + (block * k->pairs + pair) * g->points * POINT;
@@ -241,13 +241,13 @@ static void key_side(const struct flight *t)
 }
 
 /* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one followed by zeros where c is odd. */
-static void keys_by_channel(const struct flight *t)
+static void keys_by_channel(const struct team *t)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
     size_t items = t->images * of->h, channels = 2 * f->kernels.pairs;
 
-    for (size_t item; flight_next(t, items, &item);)
+    for (size_t item; team_next(t, items, &item);)
         for (size_t c = 0; c < channels; c++) {
             real *row = f->keys + (item * channels + c) * of->N;
             const real *from = t->y + head_at(of, item) + c;
@@ -256,13 +256,13 @@ static void keys_by_channel(const struct flight *t)
 }
 
 /* Queries in y as a, by pairs of channels likewise. */
-static void queries_by_pair(const struct flight *t)
+static void queries_by_pair(const struct team *t)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
     size_t items = t->images * of->h, pairs = f->kernels.pairs, W = f->grid.tokens[2];
 
-    for (size_t task; flight_next(t, items * pairs, &task);) {
+    for (size_t task; team_next(t, items * pairs, &task);) {
         size_t c = task % pairs * 2;
         const real *from = t->y + head_at(of, task / pairs) + c;
         real *to = f->a + task * f->a_reals;
@@ -291,13 +291,13 @@ INLINED void store_weighed(void *sink, size_t place, point z)
     const real *a = s->a;
     s->a += 2;
     if (i >= s->tokens) return;
-    lanes before = lanes_load_anywhere(s->before.at + i * s->before.step);
-    lanes_store_anywhere(s->after.at + i * s->after.step, before + z.im * a[0] + z.re * a[1]);
+    vec before = vec_loadu(s->before.at + i * s->before.step);
+    vec_storeu(s->after.at + i * s->after.step, before + z.im * a[0] + z.re * a[1]);
 }
 
 LANE_LEAVE(leave_weighed, struct accumulation, store_weighed)
 
-static void accumulate(const struct lane_grid *g, struct sums after, struct sums before, const real *a,
+static void accumulate(const struct vec_grid *g, struct sums after, struct sums before, const real *a,
                        real *field, const real *bias, real *line)
 {
     size_t W = g->tokens[2];
@@ -307,7 +307,7 @@ static void accumulate(const struct lane_grid *g, struct sums after, struct sums
         for (size_t m = 0; m < g->tokens[1]; m++) {
             real *row = field + (t * g->size[1] + m) * g->row * POINT;
             add_bias(row, bias);
-            lane_pass(&g->fft[2], lane_line, row, leave_weighed, &sink, line);
+            vec_pass(&g->fft[2], lane_line, row, leave_weighed, &sink, line);
             sink.before.at += W * before.step;
             sink.after.at += W * after.step;
             sink.a += 2 * g->size[2];
@@ -315,29 +315,29 @@ static void accumulate(const struct lane_grid *g, struct sums after, struct sums
 }
 
 /* The values in y become the heads' output, block by block. */
-static void value_side(const struct flight *t)
+static void value_side(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->of;
     const struct heads_problem *of = &p->heads;
     const struct lisa_fast *f = t->plan->state;
     const struct lisa_kernels *k = &f->kernels;
-    const struct lane_grid *g = &f->grid;
+    const struct vec_grid *g = &f->grid;
     size_t tasks = t->images * of->h * k->blocks;
     struct scratch s = scratch_of(t);
     real *spectrum = f->spectra + 2 * t->thread * g->half * POINT, *sum = spectrum + g->half * POINT;
 
-    for (size_t task; flight_next(t, tasks, &task);) {
+    for (size_t task; team_next(t, tasks, &task);) {
         size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(of, block);
         real *tokens = t->y + head_at(of, item) + block * LANES;
 
         /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time.  The first
          * sums begin with what is added to all tokens; the last ones lie where the values were. */
-        lanes b_o[1] = {{0}};
-        if (f->w_through && of->b_o) *b_o = lanes_load_part(of->b_o + block * LANES, channels);
+        vec b_o[1] = {{0}};
+        if (f->w_through && of->b_o) *b_o = vec_load_partial(of->b_o + block * LANES, channels);
         struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, of->C};
         if (p->equation != 4) lane_grid_spectrum(g, spectrum, tokens, of->C, channels, s.field, s.line);
         for (size_t pair = 0; pair < k->pairs; pair++) {
-            const real *even = room_at(f->keys, (item * k->pairs + pair) * 2 * of->N);
+            const real *even = arena_at(f->keys, (item * k->pairs + pair) * 2 * of->N);
             const real *rpe = k->value + (k->tables > 1 ? item % of->h : 0) * g->points * 2;
             if (p->equation == 4)
                 lane_grid_filter(g, s.field, tokens, of->C, channels, even, even + of->N, rpe, s.line);
@@ -358,29 +358,29 @@ static void value_side(const struct flight *t)
 /* ---- the form ------------------------------------------------------------------ */
 
 /* y is workspace until its turn, and so must be dense. */
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->of;
 
     /* Step 1: the key, in y; its spectra, or in Eq. 4 itself, channel by channel. */
     project(t, KEY);
-    flight_meet(t);
+    team_barrier(t);
     if (p->equation == 4) keys_by_channel(t);
     else key_spectra(t);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: the query, by blocks; a, or in Eq. 4 the query itself. */
     project(t, QUERY);
-    flight_meet(t);
+    team_barrier(t);
     if (p->equation == 4) queries_by_pair(t);
     else key_side(t);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: the value, in y, and what it becomes with a. */
     project(t, VALUE);
-    flight_meet(t);
+    team_barrier(t);
     value_side(t);
-    flight_meet(t);
+    team_barrier(t);
     project_output(t);
 }
 
@@ -393,9 +393,9 @@ static status run(struct plan *plan, real *y, const real *x)
     const struct heads_problem *of = plan->of;
     const struct lisa_fast *f = plan->state;
     const struct batch batch = {
-        .images = of->B, .x_image = of->N * of->C, .y_image = of->N * of->C, .in_flight = f->in_flight,
+        .images = of->B, .x_image = of->N * of->C, .y_image = of->N * of->C, .chunk = f->chunk,
     };
-    return flights_run(plan, y, x, &batch, fly);
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 /* Whether W_o goes before the sums: what a weighs are tokens, all channels of one head alike, so
@@ -410,38 +410,38 @@ static status prepare(struct plan *plan)
     if (lisa_local_is_cheaper(plan->of)) return lisa_local_prepare(plan);
     const struct lisa_problem *p = plan->of;
     struct lisa_fast *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     const struct lisa_kernels *k = &f->kernels;
-    const struct lane_grid *g = &f->grid;
+    const struct vec_grid *g = &f->grid;
     size_t N = p->heads.N, C = p->heads.C;
 
     /* Step 1: the circles, and the spectra of the kernels. */
-    lane_grid_prepare(&f->grid, room, &p->g, &p->window, p->wraps);
-    lisa_kernels_prepare(&f->kernels, room, p, &f->grid);
+    lane_grid_prepare(&f->grid, arena, &p->g, &p->window, p->wraps);
+    lisa_kernels_prepare(&f->kernels, arena, p, &f->grid);
 
     bool through = passes_through(&p->heads);
-    room_reals(room, OF_LOAD, &f->w_through, "value and output projection as one", through ? C : 0, C, 1, 1);
-    room_reals(room, OF_LOAD, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0, 1, 1, 1);
-    room_reals(room, WHILE_LOADING, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
+    arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0, 1, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
                p->D, 1, 1);
 
     /* Step 2: what a run works in.  A field must hold a token, for the last projection. */
-    f->in_flight = images_in_flight(N, p->heads.B);
+    f->chunk = chunk_images(N, p->heads.B);
     f->rows = g->tokens[0] * g->tokens[1];
     f->row = g->size[2];
     f->a_reals = 2 * f->rows * f->row / LANES * LANES + 2 * LANES;
     f->field_reals = g->field * POINT > C ? g->field * POINT : C;
     bool rpe = p->equation == 4;
-    size_t heads = f->in_flight * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
+    size_t heads = f->chunk * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
     if (blocks < 2 * threads) blocks = 2 * threads;
-    room_reals(room, OF_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals, 1);
-    room_reals(room, OF_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
+    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals, 1);
+    arena_reals(arena, PER_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
                f->rows, f->row, LANES);
-    room_reals(room, OF_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
-    room_reals(room, OF_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT, 1);
-    room_reals(room, OF_THREAD, &f->field, "a field", f->field_reals, 1, 1, 1);
-    room_reals(room, OF_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
-    return room_status(room);
+    arena_reals(arena, PER_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
+    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT, 1);
+    arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals, 1, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)

@@ -51,14 +51,14 @@ static void gather(const struct head *one, size_t i, const real *mixed)
 
     for (size_t ch = 0; ch < p->heads.c; ch += LANES) {
         size_t left = p->heads.c - ch;
-        lanes sum = left < LANES ? lanes_load_part(mixed + p->M + ch, left) : lanes_load_anywhere(mixed + p->M + ch);
+        vec sum = left < LANES ? vec_load_partial(mixed + p->M + ch, left) : vec_loadu(mixed + p->M + ch);
         for (size_t m = 0; m < p->M; m++) {
             if (token[m] == OFF_GRID) continue;
             const real *v_n = one->v + (size_t)token[m] * one->kv_stride + ch;
-            sum += mixed[m] * (left < LANES ? lanes_load_part(v_n, left) : lanes_load_anywhere(v_n));
+            sum += mixed[m] * (left < LANES ? vec_load_partial(v_n, left) : vec_loadu(v_n));
         }
-        if (left < LANES) lanes_store_part(y_i + ch, sum, left);
-        else lanes_store_anywhere(y_i + ch, sum);
+        if (left < LANES) vec_store_partial(y_i + ch, sum, left);
+        else vec_storeu(y_i + ch, sum);
     }
 }
 
@@ -68,7 +68,7 @@ static void tile(const struct head *one)
     const struct lisa_problem *p = one->plan->of;
     const struct lisa_local *f = one->plan->state;
     size_t first = one->part * TILE, left = p->heads.N - first, count = left < TILE ? left : TILE;
-    real *products = head_own(one, f->products), *a = head_own(one, f->a), *mixed = head_own(one, f->mixed);
+    real *products = head_thread(one, f->products), *a = head_thread(one, f->a), *mixed = head_thread(one, f->mixed);
 
     /* Step 1: the structure vectors. */
     for (size_t i = 0; i < count; i++) correlate(products + i * f->read.in, one, first + i);
@@ -79,13 +79,13 @@ static void tile(const struct head *one)
     for (size_t i = 0; i < count; i++) gather(one, first + i, mixed + i * f->mix.out);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct heads *heads = t->plan->state;
     const struct heads_problem *of = &heads->of;
     size_t tokens = t->images * of->N, row = 3 * of->C;
     const struct branch all = {
-        .heart = tile, .heads = of->h, .parts = heads->hearts.parts, .channels = of->c,
+        .core = tile, .heads = of->h, .parts = heads->core.parts, .channels = of->c,
         .queries = of->N, .keys = of->N,
         .y = heads_joined(t), .q = heads->qkv, .k = heads->qkv + of->C, .v = heads->qkv + 2 * of->C,
         .y_stride = of->C, .q_stride = row, .kv_stride = row,
@@ -93,15 +93,15 @@ static void fly(const struct flight *t)
 
     /* Step 1: query, key and value; the former two become unit vectors. */
     heads_project(t);
-    flight_meet(t);
-    for (size_t n, end; flight_run(t, tokens, TILE, &n, &end);)
+    team_barrier(t);
+    for (size_t n, end; team_next_range(t, tokens, TILE, &n, &end);)
         for (; n < end; n++)
             for (size_t head = 0; head < 2 * of->h; head++) normalise_row(heads->qkv + n * row + head * of->c, of->c);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: the tiles of all heads. */
     branch_attend(t, &all);
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 3: the output projection. */
     heads_join(t);
@@ -110,29 +110,29 @@ static void fly(const struct flight *t)
 status lisa_local_run(struct plan *plan, real *y, const real *x)
 {
     const struct batch batch = heads_batch((const struct heads *)plan->state);
-    return flights_run(plan, y, x, &batch, fly);
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 status lisa_local_prepare(struct plan *plan)
 {
     const struct lisa_problem *p = plan->of;
     struct lisa_local *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, M = p->M, D = p->D;
 
-    heads_prepare(plan, (struct hearts){
-        .heart = tile, .parts = (N - 1) / TILE + 1, .maps = &linear_packed,
-        .in_flight = images_in_flight(N, p->heads.B),
+    heads_prepare(plan, (struct core_options){
+        .core = tile, .parts = (N - 1) / TILE + 1, .maps = &linear_packed,
+        .chunk = chunk_images(N, p->heads.B),
     });
-    neighbours_prepare(&f->around, room, &p->g, &p->window, NULL, 1);
-    linear_prepare(&f->read, &linear_packed, room, (M + 1) * c, D);
-    linear_prepare(&f->mix, &linear_packed, room, D, M + c);
-    room_reals(room, WHILE_LOADING, &f->wa, "the key's kernels as rows", D, M + 1, c, 1);
-    room_reals(room, WHILE_LOADING, &f->wb, "the value's kernels as rows", M + c, D, 1, 1);
-    room_reals(room, OF_THREAD, &f->products, "the products of a tile", TILE, M + 1, c, 1);
-    room_reals(room, OF_THREAD, &f->a, "the structure vectors of a tile", TILE, D, 1, 1);
-    room_reals(room, OF_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c, 1, 1);
-    return room_status(room);
+    neighbours_prepare(&f->around, arena, &p->g, &p->window, NULL, 1);
+    linear_prepare(&f->read, &linear_packed, arena, (M + 1) * c, D);
+    linear_prepare(&f->mix, &linear_packed, arena, D, M + c);
+    arena_reals(arena, LOAD_SCRATCH, &f->wa, "the key's kernels as rows", D, M + 1, c, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->wb, "the value's kernels as rows", M + c, D, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->products, "the products of a tile", TILE, M + 1, c, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors of a tile", TILE, D, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c, 1, 1);
+    return arena_status(arena);
 }
 
 /* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are read from behind. */

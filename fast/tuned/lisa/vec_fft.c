@@ -1,4 +1,4 @@
-/* vec_fft.c -- the plan of a lane_fft.h transform
+/* vec_fft.c -- the plan of a vec_fft.h transform
  *
  * n is split into powers of its primes, n = P_1 P_2 ..., so that the transform over Z_n is one over Z_P1 x Z_P2 x ...
  * without twiddle factors between them (Good 1958; Thomas 1963).  A power P = r_1 r_2 ... is done by decimation in
@@ -66,22 +66,22 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
 /* The value of digit s at a place of the line. */
 static size_t value(const struct digit *d, size_t at) { return at / d->place % d->radix; }
 
-void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n)
+void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)
 {
     struct digit digit[LANE_FFT_STAGES];
     if (!smooth(n)) {
-        room_refuse(room, bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n));
+        arena_fail(arena, bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n));
         return;
     }
     fft->n = n;
     fft->stages = split(digit, n);
-    room_objects(room, OF_LOAD, &fft->places, "the places of a transform", fft->stages, 2 * n, sizeof *fft->places);
-    room_reals(room, OF_LOAD, &fft->twiddles, "the twiddle factors", fft->stages, n, 2, 1);
+    arena_objects(arena, PERSISTENT, &fft->places, "the places of a transform", fft->stages, 2 * n, sizeof *fft->places);
+    arena_reals(arena, PERSISTENT, &fft->twiddles, "the twiddle factors", fft->stages, n, 2, 1);
 }
 
 /* Fills stage s: its places at `from`, the twiddle factors at `twiddle`.
  * Returns where the next stage's twiddle factors begin. */
-static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
+static real *load_stage(struct vec_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
 {
     const struct digit *d = &digit[s];
     size_t n = fft->n;
@@ -120,7 +120,7 @@ static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t
     return twiddle;
 }
 
-void lane_fft_load(struct lane_fft *fft)
+void lane_fft_load(struct vec_fft *fft)
 {
     struct digit digit[LANE_FFT_STAGES];
     real *twiddle = fft->twiddles;
@@ -134,7 +134,7 @@ void lane_line(const struct lane_stage *stage, void *source, void *sink)
     lane_stage_through(stage, line_load, source, line_store, sink);
 }
 
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line)
+void vec_pass(const struct vec_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line)
 {
     const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
     enter(stage, source, line);

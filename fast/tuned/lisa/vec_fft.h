@@ -7,10 +7,10 @@
  * this transform with a stride.
  *
  * n is a product of 2, 3, 5 and 7, and moderate: a line and its copy should stay in the first cache.  This is the plan
- * of a transform; lane_pass.h runs it. */
+ * of a transform; vec_pass.h runs it. */
 
-#ifndef TWICETOLD_LANE_FFT_H
-#define TWICETOLD_LANE_FFT_H
+#ifndef TWICETOLD_VEC_FFT_H
+#define TWICETOLD_VEC_FFT_H
 
 #include "../vec.h"
 #include "../../../reference/runtime/arena.h"
@@ -35,7 +35,7 @@ struct lane_stage {
     const real *twiddle;        /* [butterflies][radix-1][re, im], or NULL */
 };
 
-struct lane_fft {
+struct vec_fft {
     size_t n;
     size_t stages;              /* two or more */
     struct lane_stage stage[LANE_FFT_STAGES];
@@ -44,10 +44,10 @@ struct lane_fft {
 };
 
 /* Transforms of n points: prepare asks for the tables, load fills them. Refused: n with a prime factor beyond 7. */
-void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n);
-void lane_fft_load(struct lane_fft *fft);
+void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n);
+void lane_fft_load(struct vec_fft *fft);
 
 /* The places of a transformed line's points, [n], in the order in which the last stage leaves them. */
-static inline const size_t *lane_fft_order(const struct lane_fft *fft) { return fft->stage[fft->stages - 1].to; }
+static inline const size_t *lane_fft_order(const struct vec_fft *fft) { return fft->stage[fft->stages - 1].to; }
 
 #endif

@@ -1,4 +1,4 @@
-/* vec_grid.c -- convolution on a grid, a block of LANES channels at a time; see lane_grid.h
+/* vec_grid.c -- convolution on a grid, a block of LANES channels at a time; see vec_grid.h
  *
  * t, m, x count along the slow, middle and fast axis. */
 
@@ -9,19 +9,19 @@
  * cache. */
 #define AHEAD ((size_t)32)
 
-void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps)
+void lane_grid_prepare(struct vec_grid *g, struct arena *arena, const grid *tokens, const grid *window, bool wraps)
 {
     static const int slow_middle_fast[GRID_AXES + 1][GRID_AXES] = {{0}, {2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
 
-    *g = (struct lane_grid){.line = 1};
-    room_refuse(room, circulant_create(&g->circle, tokens, window, wraps, true));
-    if (room_status(room).code) return;
+    *g = (struct vec_grid){.line = 1};
+    arena_fail(arena, circulant_create(&g->circle, tokens, window, wraps, true));
+    if (arena_status(arena).code) return;
     for (int a = 0; a < GRID_AXES; a++) {
         int axis = slow_middle_fast[tokens->axes][a];
         g->tokens[a] = tokens->size[axis];
         g->size[a] = g->circle.size[axis];
         if (g->size[a] > g->line) g->line = g->size[a];
-        lane_fft_prepare(&g->fft[a], room, g->size[a]);
+        lane_fft_prepare(&g->fft[a], arena, g->size[a]);
     }
     g->row = g->size[2] | 1;
     g->field = g->tokens[0] * g->size[1] * g->row;
@@ -30,18 +30,18 @@ void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *token
     g->points = g->circle.points;
 }
 
-void lane_grid_load(struct lane_grid *g)
+void lane_grid_load(struct vec_grid *g)
 {
     for (int a = 0; a < GRID_AXES; a++) lane_fft_load(&g->fft[a]);
 }
 
 /* The column of a field at frequencies m and x, or that of its mirror image, which is there unless x mirrors itself. */
-static size_t column_at(const struct lane_grid *g, size_t m, size_t x, bool mirrored)
+static size_t column_at(const struct vec_grid *g, size_t m, size_t x, bool mirrored)
 {
     return mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
 }
 
-static int mirror_images(const struct lane_grid *g, size_t x)
+static int mirror_images(const struct vec_grid *g, size_t x)
 {
     return x != (g->size[2] - x) % g->size[2];
 }
@@ -49,11 +49,11 @@ static int mirror_images(const struct lane_grid *g, size_t x)
 /* A block's reals, zeros behind the last token. */
 struct token_line { const real *at; size_t stride, tokens, channels; const real *even, *odd; };
 
-INLINED lanes token(const struct token_line *t, size_t i)
+INLINED vec token(const struct token_line *t, size_t i)
 {
-    if (i >= t->tokens) return (lanes){0};
-    if (t->channels < LANES) return lanes_load_part(t->at + i * t->stride, t->channels);
-    return lanes_load_anywhere(t->at + i * t->stride);
+    if (i >= t->tokens) return (vec){0};
+    if (t->channels < LANES) return vec_load_partial(t->at + i * t->stride, t->channels);
+    return vec_loadu(t->at + i * t->stride);
 }
 
 INLINED point load_tokens(void *line, size_t place)
@@ -65,7 +65,7 @@ INLINED point load_weighed_tokens(void *line, size_t place)
 {
     const struct token_line *t = line;
     size_t i = place / POINT;
-    const lanes a = token(t, i);
+    const vec a = token(t, i);
     if (i >= t->tokens) return (point){a, a};
     return (point){a * t->even[i], a * t->odd[i]};
 }
@@ -93,7 +93,7 @@ LANE_LEAVE(leave_field, struct field_line, store_field)
 
 /* All lines of a field along its middle axis, of `rows` slow points and
  * `columns` fast ones; `in` points come in and `out` go out. */
-static void along_middle(const struct lane_grid *g, real *field, size_t rows, size_t columns,
+static void along_middle(const struct vec_grid *g, real *field, size_t rows, size_t columns,
                          size_t in, size_t out, real *line)
 {
     if (g->size[1] == 1) return;
@@ -101,11 +101,11 @@ static void along_middle(const struct lane_grid *g, real *field, size_t rows, si
         for (size_t x = 0; x < columns; x++) {
             real *at = field + (t * g->size[1] * g->row + x) * POINT;
             struct field_line source = {at, g->row, in}, sink = {at, g->row, out};
-            lane_pass(&g->fft[1], enter_field, &source, leave_field, &sink, line);
+            vec_pass(&g->fft[1], enter_field, &source, leave_field, &sink, line);
         }
 }
 
-void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
+void lane_grid_spectrum(const struct vec_grid *g, real *spectrum, const real *tokens, size_t stride,
                         size_t channels, real *field, real *line)
 {
     size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2], columns = g->size[2] / 2 + 1;
@@ -115,7 +115,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
         for (size_t m = 0; m < M; m++) {
             struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
             struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, 1, columns};
-            lane_pass(&g->fft[2], enter_tokens, &source, leave_field, &sink, line);
+            vec_pass(&g->fft[2], enter_tokens, &source, leave_field, &sink, line);
         }
 
     /* Step 2: the middle axis, in place. */
@@ -125,18 +125,18 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
     for (size_t x = 0; x < columns; x++)
         for (size_t m = 0; m < g->size[1]; m++, spectrum += g->size[0] * POINT) {
             struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row, T};
-            lane_pass(&g->fft[0], enter_field, &source, lane_line, spectrum, line);
+            vec_pass(&g->fft[0], enter_field, &source, lane_line, spectrum, line);
         }
 }
 
-void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line)
+void lane_grid_kernel(const struct vec_grid *g, real *kernel, real *field, real *line)
 {
     size_t T = g->size[0], M = g->size[1], W = g->size[2];
 
     /* Step 1: fast and middle axis, in place. */
     for (size_t t = 0; t < T * M; t++) {
         real *row = field + t * g->row * POINT;
-        lane_pass(&g->fft[2], lane_line, row, lane_line, row, line);
+        vec_pass(&g->fft[2], lane_line, row, lane_line, row, line);
     }
     along_middle(g, field, T, W, M, M, line);
 
@@ -148,7 +148,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
         for (size_t m = 0; m < M; m++)
             for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++) {
                 struct field_line source = {field + column_at(g, m, x, mirrored) * POINT, M * g->row, T};
-                lane_pass(&g->fft[0], enter_field, &source, lane_line, transformed, line);
+                vec_pass(&g->fft[0], enter_field, &source, lane_line, transformed, line);
                 for (size_t t = 0; t < T; t++, kernel += POINT) {
                     point z = line_load(transformed, order[t]);
                     line_store(kernel, 0, (point){z.re * share, z.im * share});
@@ -174,7 +174,7 @@ INLINED point mirrored_point(const struct factors *f, size_t place)
 /* The product with the kernel's next point, its parts exchanged: with a point for each lane, or with one for all. */
 INLINED point times_each(point a, struct factors *f)
 {
-    const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);
+    const vec re = vec_load(f->kernel), im = vec_load(f->kernel + LANES);
     __builtin_prefetch(f->kernel + AHEAD * POINT);
     __builtin_prefetch(f->kernel + AHEAD * POINT + LANES);
     f->kernel += POINT;
@@ -199,7 +199,7 @@ LANE_ENTER(enter_one, struct factors, load_one)
 LANE_ENTER(enter_one_mirrored, struct factors, load_one_mirrored)
 
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
-static void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
+static void multiply_columns(const struct vec_grid *g, real *field, const real *spectrum, const real *kernel,
                              size_t width, lane_part *enter, lane_part *enter_mirrored, real *line)
 {
     size_t T = g->size[0], M = g->size[1], W = g->size[2];
@@ -210,11 +210,11 @@ static void multiply_columns(const struct lane_grid *g, real *field, const real 
                 struct factors source = {spectrum, kernel, T};
                 real *at = field + column_at(g, m, x, mirrored) * POINT;
                 struct field_line sink = {at, M * g->row, g->tokens[0]};
-                lane_pass(&g->fft[0], mirrored ? enter_mirrored : enter, &source, leave_field, &sink, line);
+                vec_pass(&g->fft[0], mirrored ? enter_mirrored : enter, &source, leave_field, &sink, line);
             }
 }
 
-void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
+void lane_grid_multiply(const struct vec_grid *g, real *field, const real *spectrum,
                         const real *kernel, bool one_for_all, real *line)
 {
     if (one_for_all)
@@ -224,7 +224,7 @@ void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spec
     along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
 }
 
-void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
+void lane_grid_filter(const struct vec_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
                       const real *even, const real *odd, const real *kernel, real *line)
 {
     size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2];
@@ -236,7 +236,7 @@ void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens
             size_t first = (t * M + m) * W;
             struct token_line source = {tokens + first * stride, stride, W, channels, even + first, odd + first};
             real *row = field + (t * g->size[1] + m) * g->row * POINT;
-            lane_pass(&g->fft[2], enter_weighed_tokens, &source, lane_line, row, line);
+            vec_pass(&g->fft[2], enter_weighed_tokens, &source, lane_line, row, line);
         }
     along_middle(g, field, T, g->size[2], M, g->size[1], line);
 
@@ -247,8 +247,8 @@ void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens
                 real *at = field + column_at(g, m, x, mirrored) * POINT;
                 struct field_line column = {at, g->size[1] * g->row, T};
                 struct factors product = {transformed, kernel, g->size[0]};
-                lane_pass(&g->fft[0], enter_field, &column, lane_line, transformed, line);
-                lane_pass(&g->fft[0], enter_one, &product, leave_field, &column, line);
+                vec_pass(&g->fft[0], enter_field, &column, lane_line, transformed, line);
+                vec_pass(&g->fft[0], enter_one, &product, leave_field, &column, line);
             }
 
     /* Step 3: the middle axis back. */

@@ -22,16 +22,16 @@
  *
  * `line` is memory for `line` points wherever it is asked for. */
 
-#ifndef TWICETOLD_LANE_GRID_H
-#define TWICETOLD_LANE_GRID_H
+#ifndef TWICETOLD_VEC_GRID_H
+#define TWICETOLD_VEC_GRID_H
 
 #include "circulant.h"
 #include "vec_fft.h"
 
-struct lane_grid {
+struct vec_grid {
     struct circulant circle;
     size_t tokens[GRID_AXES], size[GRID_AXES];
-    struct lane_fft fft[GRID_AXES];
+    struct vec_fft fft[GRID_AXES];
     size_t row;                 /* points from row to row of a field */
     size_t field;               /* points of a field */
     size_t whole;               /* points of a field with every point of the circle */
@@ -40,27 +40,27 @@ struct lane_grid {
 };
 
 /* The circles of these tokens, each a product of 2, 3, 5 and 7.  Rejected: what circulant_create rejects. */
-void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps);
-void lane_grid_load(struct lane_grid *g);
+void lane_grid_prepare(struct vec_grid *g, struct arena *arena, const grid *tokens, const grid *window, bool wraps);
+void lane_grid_load(struct vec_grid *g);
 
 /* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens, `stride` reals apart; other lanes are
  * zero. */
-void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
+void lane_grid_spectrum(const struct vec_grid *g, real *spectrum, const real *tokens, size_t stride,
                         size_t channels, real *field, real *line);
 
 /* A kernel's spectrum in the order of use, divided by the number of points.  `field` holds the kernel on the whole
  * circle, and is overwritten.  `line` has twice the memory. */
-void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line);
+void lane_grid_kernel(const struct vec_grid *g, real *kernel, real *field, real *line);
 
 /* Product and inverse up to the rows, with a kernel for each lane [points] of L + L reals, or one for all lanes
  * [points][re, im].  Real and imaginary parts of the field are exchanged, as the rows want them: an inverse transform
  * is a transform with both exchanged before and after. */
-void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
+void lane_grid_multiply(const struct vec_grid *g, real *field, const real *spectrum,
                         const real *kernel, bool one_for_all, real *line);
 
 /* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and back, with one kernel for all lanes.
  * `line` has twice the memory. */
-void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
+void lane_grid_filter(const struct vec_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
                       const real *even, const real *odd, const real *kernel, real *line);
 
 #endif

@@ -4,8 +4,8 @@
  * first cache.  `load` and `store` are compiled into the stage that calls them: a product with a kernel can be part of
  * the way in, and a contraction of the way out, without passes over memory. */
 
-#ifndef TWICETOLD_LANE_PASS_H
-#define TWICETOLD_LANE_PASS_H
+#ifndef TWICETOLD_VEC_PASS_H
+#define TWICETOLD_VEC_PASS_H
 
 #include <stdbool.h>
 #include "vec_fft.h"
@@ -17,7 +17,7 @@
 #define INLINED static inline
 #endif
 
-/* Loads the point of a line at a place, or stores one.  A place is a multiple of POINT (lane_fft.h). */
+/* Loads the point of a line at a place, or stores one.  A place is a multiple of POINT (vec_fft.h). */
 typedef point lane_load(void *line, size_t place);
 typedef void lane_store(void *line, size_t place, point z);
 
@@ -29,14 +29,14 @@ typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 INLINED point line_load(void *line, size_t place)
 {
     const real *at = (const real *)line + place;
-    return (point){lanes_load(at), lanes_load(at + LANES)};
+    return (point){vec_load(at), vec_load(at + LANES)};
 }
 
 INLINED void line_store(void *line, size_t place, point z)
 {
     real *at = (real *)line + place;
-    lanes_store(at, z.re);
-    lanes_store(at + LANES, z.im);
+    vec_store(at, z.re);
+    vec_store(at + LANES, z.im);
 }
 
 INLINED point add(point a, point b) { return (point){a.re + b.re, a.im + b.im}; }
@@ -177,7 +177,7 @@ INLINED void lane_stage_taken(const struct lane_stage *stage, lane_load load, vo
 /* One stage of a line, compiled. */
 typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
 
-/* Define parts for lane_pass, which load from a struct of the caller or store to one.  The struct is copied so that its
+/* Define parts for vec_pass, which load from a struct of the caller or store to one.  The struct is copied so that its
  * members can be registers: a stored vector may alias any memory whose address is known elsewhere. */
 #define LANE_ENTER(name, type, load) \
     static void name(const struct lane_stage *stage, void *source, void *line) \
@@ -197,6 +197,6 @@ lane_part lane_line;
 
 /* A line through all stages: in through `enter`, along in `line` (memory for n points), out through `leave`.  All is
  * read before anything is written outside `line`. */
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
+void vec_pass(const struct vec_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define TOGETHER 8              /* filters whose sums are in registers at a time */
 
-void depthwise_prepare(struct depthwise *w, struct room *room, const struct neighbours *around,
+void depthwise_prepare(struct depthwise *w, struct arena *arena, const struct neighbours *around,
                        const struct structsa_problem *p)
 {
     size_t blocks = p->columns == 1 ? 1 : (p->c - 1) / LANES + 1;
@@ -16,7 +16,7 @@ void depthwise_prepare(struct depthwise *w, struct room *room, const struct neig
         .set_step = blocks * around->entries * p->D * LANES,
         .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
     };
-    room_reals(room, OF_LOAD, &w->packed, "the filters", p->sets * blocks, around->entries, p->D, LANES);
+    arena_reals(arena, PERSISTENT, &w->packed, "the filters", p->sets * blocks, around->entries, p->D, LANES);
 }
 
 void depthwise_load(struct depthwise *w, const real *filters)
@@ -39,18 +39,18 @@ void depthwise_load(struct depthwise *w, const real *filters)
 INLINED void few(real *out, const struct depthwise *w, const int *token, const real *filter, const real *rows,
                  size_t stride, size_t left, size_t count)
 {
-    lanes sum[TOGETHER];
+    vec sum[TOGETHER];
 
-    for (size_t d = 0; d < count; d++) sum[d] = (lanes){0};
+    for (size_t d = 0; d < count; d++) sum[d] = (vec){0};
     for (size_t m = 0; m < w->around->entries; m++, filter += w->filters * LANES) {
         if (token[m] == OFF_GRID) continue;
         const real *from = rows + (size_t)token[m] * stride;
-        lanes row = left >= LANES ? lanes_load_anywhere(from) : lanes_load_part(from, left);
-        for (size_t d = 0; d < count; d++) sum[d] += row * lanes_load(filter + d * LANES);
+        vec row = left >= LANES ? vec_loadu(from) : vec_load_partial(from, left);
+        for (size_t d = 0; d < count; d++) sum[d] += row * vec_load(filter + d * LANES);
     }
     for (size_t d = 0; d < count; d++)
-        if (left >= LANES) lanes_store_anywhere(out + d * w->channels, sum[d]);
-        else lanes_store_part(out + d * w->channels, sum[d], left);
+        if (left >= LANES) vec_storeu(out + d * w->channels, sum[d]);
+        else vec_store_partial(out + d * w->channels, sum[d], left);
 }
 
 /* `count` filters of one centre, on one vector of channels. */
@@ -95,16 +95,16 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 /* ---- virtual tokens ---------------------------------------------------------- */
 
-void virtual_tokens_prepare(struct plan *plan, struct hearts hearts)
+void virtual_tokens_prepare(struct plan *plan, struct core_options core)
 {
     const struct structsa_problem *p = plan->of;
     struct virtual_tokens *f = plan->state;
 
-    hearts.maps = &linear_packed;
-    heads_prepare(plan, hearts);
-    structsa_windows_prepare(&f->windows, &plan->room, WHILE_LOADING, p);
-    depthwise_prepare(&f->keys, &plan->room, &f->windows.keys, p);
-    depthwise_prepare(&f->values, &plan->room, &f->windows.values, p);
+    core.maps = &linear_packed;
+    heads_prepare(plan, core);
+    structsa_windows_prepare(&f->windows, &plan->arena, LOAD_SCRATCH, p);
+    depthwise_prepare(&f->keys, &plan->arena, &f->windows.keys, p);
+    depthwise_prepare(&f->values, &plan->arena, &f->windows.values, p);
 }
 
 status virtual_tokens_load(struct plan *plan)

@@ -26,7 +26,7 @@ struct depthwise {
 };
 
 /* prepare asks for the filters of one side; load repacks them from [sets][D][entries][columns]. */
-void depthwise_prepare(struct depthwise *w, struct room *room, const struct neighbours *around,
+void depthwise_prepare(struct depthwise *w, struct arena *arena, const struct neighbours *around,
                        const struct structsa_problem *p);
 void depthwise_load(struct depthwise *w, const real *filters);
 
@@ -48,7 +48,7 @@ struct virtual_tokens {
     struct depthwise keys, values;
 };
 
-void virtual_tokens_prepare(struct plan *plan, struct hearts hearts);
+void virtual_tokens_prepare(struct plan *plan, struct core_options core);
 status virtual_tokens_load(struct plan *plan);
 
 #endif

@@ -24,7 +24,7 @@ static void one_head(const struct head *one)
     const struct structsa_permuted *f = one->plan->state;
     size_t N = p->N, c = p->c, keys = p->J * p->D;
     real scale = p->scale * LOG2_E;
-    real *key = head_own(one, f->key), *value = head_own(one, f->value), *map = head_own(one, f->map);
+    real *key = head_thread(one, f->key), *value = head_thread(one, f->value), *map = head_thread(one, f->map);
 
     /* Step 1: the depth-wise convolutions.  The scale of the query, and the
      * log2(e) that makes exp a power of two, are laid on the keys. */
@@ -42,16 +42,16 @@ static status prepare(struct plan *plan)
 {
     const struct structsa_problem *p = plan->of;
     struct structsa_permuted *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
 
-    virtual_tokens_prepare(plan, (struct hearts){.heart = one_head});
-    room_reals(room, OF_THREAD, &f->key, "the virtual keys", p->J, p->D, p->c, 1);
-    room_reals(room, OF_THREAD, &f->value, "the virtual values", p->J, p->D, p->c, 1);
-    room_reals(room, OF_THREAD, &f->map, "the map of all queries against all virtual keys", p->N, p->J, p->D, 1);
+    virtual_tokens_prepare(plan, (struct core_options){.core = one_head});
+    arena_reals(arena, PER_THREAD, &f->key, "the virtual keys", p->J, p->D, p->c, 1);
+    arena_reals(arena, PER_THREAD, &f->value, "the virtual values", p->J, p->D, p->c, 1);
+    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all virtual keys", p->N, p->J, p->D, 1);
     if (p->J > INT_MAX / p->D)
-        room_refuse(room, bad_input("%zu keys of %zu kernels each are too many for a library's product, expected at most "
+        arena_fail(arena, bad_input("%zu keys of %zu kernels each are too many for a library's product, expected at most "
                                     "%d in all", p->J, p->D, INT_MAX));
-    return room_status(room);
+    return arena_status(arena);
 }
 
 /* The scale is one multiplication more for each entry of a virtual key. */

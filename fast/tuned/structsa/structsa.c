@@ -56,7 +56,7 @@ static void block_head(const struct head *one)
         .q = one->q, .q_stride = one->q_stride, .fill = make_tile, .fill_context = &source,
     };
     attention_fast(one->y + first * one->y_stride, one->y_stride, &a, first, left < f->block ? left : f->block,
-                   head_own(one, f->workspace));
+                   head_thread(one, f->workspace));
 }
 
 static status prepare(struct plan *plan)
@@ -65,9 +65,9 @@ static status prepare(struct plan *plan)
     struct structsa_fast *f = plan->state;
 
     f->block = attention_block(p->N, p->c, p->heads.B * p->heads.h, (size_t)plan->threads);
-    virtual_tokens_prepare(plan, (struct hearts){.heart = block_head, .parts = (p->N - 1) / f->block + 1});
-    attention_prepare(&plan->room, &f->workspace, p->c, f->block);
-    return room_status(&plan->room);
+    virtual_tokens_prepare(plan, (struct core_options){.core = block_head, .parts = (p->N - 1) / f->block + 1});
+    attention_prepare(&plan->arena, &f->workspace, p->c, f->block);
+    return arena_status(&plan->arena);
 }
 
 /* Where there are several blocks virtual tokens are made anew for each, which structsa_multiply_adds does not count. */

@@ -267,7 +267,7 @@ double LIVE(live_multiply_adds)(const struct live *l, const struct plan *plan)
 
 double LIVE(live_bytes)(const struct plan *plan)
 {
-    return (double)room_bytes(&plan->room);
+    return (double)arena_bytes(&plan->arena);
 }
 
 void LIVE(live_release)(struct plan *plan)

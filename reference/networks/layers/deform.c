@@ -33,15 +33,15 @@ static const struct option options[] = {LAYER_GRID(2, 2, "HxW, even"), {0}};
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "2*C C 2 2", .fan = "4*C", .meaning = "the convolution of the samples"},
-    {.name = "b", .shape = "2*C", .optional = true, .fan = "4*C", .meaning = "its bias"},
-    {.name = "offset_w", .shape = "8 C 2 2", .fan = "4*C",
+    {.name = "w", .shape = "2*C C 2 2", .fan_in = "4*C", .meaning = "the convolution of the samples"},
+    {.name = "b", .shape = "2*C", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
+    {.name = "offset_w", .shape = "8 C 2 2", .fan_in = "4*C",
      .meaning = "the convolution that says where to sample, dy and dx"},
-    {.name = "offset_b", .shape = "8", .optional = true, .fan = "4*C", .meaning = "its bias"},
-    {.name = "norm_g", .shape = "2*C", .fan = "1", .adjust = layer_adjust_gain, .meaning = "gain of the batch norm"},
-    {.name = "norm_b", .shape = "2*C", .fan = "C", .meaning = "its bias"},
-    {.name = "norm_mean", .shape = "2*C", .fan = "C", .observed = true, .meaning = "its kept mean"},
-    {.name = "norm_var", .shape = "2*C", .fan = "1", .adjust = layer_adjust_variance, .observed = true,
+    {.name = "offset_b", .shape = "8", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
+    {.name = "norm_g", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain of the batch norm"},
+    {.name = "norm_b", .shape = "2*C", .fan_in = "C", .meaning = "its bias"},
+    {.name = "norm_mean", .shape = "2*C", .fan_in = "C", .observed = true, .meaning = "its kept mean"},
+    {.name = "norm_var", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_variance, .observed = true,
      .meaning = "its kept variance"},
     {0}
 };
@@ -59,7 +59,7 @@ static status resolve(void *of, const struct problem *p)
         .g = lookup_tensor(&names, "norm_g"), .norm_b = lookup_tensor(&names, "norm_b"),
         .mean = lookup_tensor(&names, "norm_mean"), .var = lookup_tensor(&names, "norm_var"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 /* row <- x at (y, z), bilinear, zero off the plane.  NaN there, in place of a number, is NaN here. */
@@ -91,16 +91,16 @@ static void sample(real *row, const real *x, const struct deform *p, real y, rea
         for (size_t c = 0; c < C; c++) row[c] += part[i] * token[i][c];
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct deform *p = t->plan->of;
     const struct deform_form *f = t->plan->state;
     size_t C = p->C, D = 2 * C, width = TAPS * C, half = p->W / 2, patches = p->N / 4, tile = layer_tile(width);
     size_t items = t->images * patches;
-    real *rows = room_own(&t->plan->room, f->rows, t->thread);
-    real *offsets = room_own(&t->plan->room, f->offsets, t->thread);
+    real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
+    real *offsets = arena_thread(&t->plan->arena, f->offsets, t->thread);
 
-    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
+    for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         /* Step 1: the patches as they stand, and where each tap is moved. */
         for (size_t i = n; i < end; i++) {
             size_t at = i % patches, first = at / half * 2 * p->W + at % half * 2;
@@ -129,17 +129,17 @@ static status prepare(struct plan *plan)
 {
     const struct deform *p = plan->of;
     struct deform_form *f = plan->state;
-    struct room *room = &plan->room;
+    struct arena *arena = &plan->arena;
     size_t tile = layer_tile(TAPS * p->C);
-    linear_prepare(&f->map, &linear_packed, room, TAPS * p->C, 2 * p->C);
-    linear_prepare(&f->offset_map, &linear_packed, room, TAPS * p->C, 2 * TAPS);
-    room_reals(room, WHILE_LOADING, &f->w, "the weights with the norm", 2, p->C, TAPS, p->C);
-    room_reals(room, WHILE_LOADING, &f->b, "their bias", 2, p->C, 1, 1);
-    room_reals(room, WHILE_LOADING, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C, 1);
-    room_reals(room, WHILE_LOADING, &f->factor, "the norm's factors", 2, p->C, 1, 1);
-    room_reals(room, OF_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C, 1);
-    room_reals(room, OF_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS, 1, 1);
-    return room_status(room);
+    linear_prepare(&f->map, &linear_packed, arena, TAPS * p->C, 2 * p->C);
+    linear_prepare(&f->offset_map, &linear_packed, arena, TAPS * p->C, 2 * TAPS);
+    arena_reals(arena, LOAD_SCRATCH, &f->w, "the weights with the norm", 2, p->C, TAPS, p->C);
+    arena_reals(arena, LOAD_SCRATCH, &f->b, "their bias", 2, p->C, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->factor, "the norm's factors", 2, p->C, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C, 1);
+    arena_reals(arena, PER_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS, 1, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)
@@ -159,7 +159,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

@@ -24,15 +24,15 @@ struct depthwise_form {
 static const struct option options[] = {
     LAYER_GRID(1, 3, "N, HxW or TxHxW"),
     {.name = "size", .kind = OPTION_KERNEL, .letter = "M", .meaning = "of the window, odd: M, MxM or MxMxM"},
-    {.name = "kind", .kind = OPTION_CHOICE, .fallback = "learned", .choices = "learned|mean",
+    {.name = "kind", .kind = OPTION_CHOICE, .default_value = "learned", .choices = "learned|mean",
      .meaning = "by weights of each channel's own, or the mean of the window"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "C M", .when = "kind=learned", .fan = "M", .meaning = "a window for each channel"},
-    {.name = "b", .shape = "C", .when = "kind=learned", .optional = true, .fan = "M", .meaning = "its bias"},
+    {.name = "w", .shape = "C M", .when = "kind=learned", .fan_in = "M", .meaning = "a window for each channel"},
+    {.name = "b", .shape = "C", .when = "kind=learned", .optional = true, .fan_in = "M", .meaning = "its bias"},
     {0}
 };
 
@@ -47,7 +47,7 @@ static status resolve(void *of, const struct problem *problem)
     };
     align_axes(p->grid, problem->grid.size, problem->grid.axes, 1);
     align_axes(p->size, lookup_sizes(&names, "size"), problem->grid.axes, 1);
-    return names.refusal;
+    return names.error;
 }
 
 /* The window at token n of an image: rows of x and of weights; how many are on the grid. */
@@ -68,14 +68,14 @@ static size_t window(const real **rows, const real **weights, const real *x, con
     return taps;
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct depthwise *p = t->plan->of;
     const struct depthwise_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
-    const real **rows = room_own(&t->plan->room, f->taps, t->thread), **weights = rows + p->M;
+    const real **rows = arena_thread(&t->plan->arena, f->taps, t->thread), **weights = rows + p->M;
 
-    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+    for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++) {
             size_t taps = window(rows, weights, t->x + n / p->N * p->N * C, f, p, n % p->N);
             sum_taps(t->y + n * C, rows, weights, taps, p->b, C, false);
@@ -86,9 +86,9 @@ static status prepare(struct plan *plan)
 {
     const struct depthwise *p = plan->of;
     struct depthwise_form *f = plan->state;
-    room_reals(&plan->room, OF_LOAD, &f->w, "the weights, entries first", p->M, p->C, 1, 1);
-    room_objects(&plan->room, OF_THREAD, &f->taps, "the window of a token", p->M, 2, sizeof *f->taps);
-    return room_status(&plan->room);
+    arena_reals(&plan->arena, PERSISTENT, &f->w, "the weights, entries first", p->M, p->C, 1, 1);
+    arena_objects(&plan->arena, PER_THREAD, &f->taps, "the window of a token", p->M, 2, sizeof *f->taps);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -100,7 +100,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

@@ -15,15 +15,15 @@ struct classes_head {
 struct head_form { real *means; };      /* [B][C] */
 
 static const struct option options[] = {
-    {.name = "classes", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "K",
+    {.name = "classes", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "K",
      .meaning = "numbers that it makes; as the weights have it where nothing is said"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "K C", .fan = "C", .meaning = "a row for each class"},
-    {.name = "b", .shape = "K", .optional = true, .fan = "C", .meaning = "its bias"},
+    {.name = "w", .shape = "K C", .fan_in = "C", .meaning = "a row for each class"},
+    {.name = "b", .shape = "K", .optional = true, .fan_in = "C", .meaning = "its bias"},
     {0}
 };
 
@@ -36,17 +36,17 @@ static status resolve(void *of, const struct problem *p)
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .K = lookup_size(&names, "K"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
-    return names.refusal;
+    return names.error;
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct classes_head *p = t->plan->of;
     const struct head_form *f = t->plan->state;
     size_t C = p->C;
 
     /* Step 1: the means, some channels of each image. */
-    for (size_t from, end; flight_run(t, C, C, &from, &end);)
+    for (size_t from, end; team_next_range(t, C, C, &from, &end);)
         for (size_t b = 0; b < t->images; b++) {
             real *mean = f->means + b * C;
             for (size_t c = from; c < end; c++) mean[c] = 0;
@@ -54,10 +54,10 @@ static void fly(const struct flight *t)
                 for (size_t c = from; c < end; c++) mean[c] += t->x[(b * p->N + n) * C + c];
             for (size_t c = from; c < end; c++) mean[c] /= (real)p->N;
         }
-    flight_meet(t);
+    team_barrier(t);
 
     /* Step 2: some classes. */
-    for (size_t from, end; flight_run(t, p->K, p->K, &from, &end);)
+    for (size_t from, end; team_next_range(t, p->K, p->K, &from, &end);)
         linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C, end - from);
 }
 
@@ -65,11 +65,11 @@ static status prepare(struct plan *plan)
 {
     const struct classes_head *p = plan->of;
     struct head_form *f = plan->state;
-    room_reals(&plan->room, OF_RUN, &f->means, "the means over the tokens", p->B, p->C, 1, 1);
-    return room_status(&plan->room);
+    arena_reals(&plan->arena, PER_RUN, &f->means, "the means over the tokens", p->B, p->C, 1, 1);
+    return arena_status(&plan->arena);
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

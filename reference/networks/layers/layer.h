@@ -36,25 +36,25 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
 {
     size_t c = 0;
     for (; c + LANES <= channels; c += LANES) {
-        lanes sum = b ? lanes_load_anywhere(b + c) : (lanes){0};
-        for (size_t t = 0; t < taps; t++) sum += lanes_load_anywhere(w[t] + c) * lanes_load_anywhere(x[t] + c);
-        lanes_store_anywhere(y + c, with_gelu ? gelu_lanes(sum) : sum);
+        vec sum = b ? vec_loadu(b + c) : (vec){0};
+        for (size_t t = 0; t < taps; t++) sum += vec_loadu(w[t] + c) * vec_loadu(x[t] + c);
+        vec_storeu(y + c, with_gelu ? gelu_vec(sum) : sum);
     }
     if (c == channels) return;
-    lanes sum = b ? lanes_load_part(b + c, channels - c) : (lanes){0};
+    vec sum = b ? vec_load_partial(b + c, channels - c) : (vec){0};
     for (size_t t = 0; t < taps; t++)
-        sum += lanes_load_part(w[t] + c, channels - c) * lanes_load_part(x[t] + c, channels - c);
-    lanes_store_part(y + c, with_gelu ? gelu_lanes(sum) : sum, channels - c);
+        sum += vec_load_partial(w[t] + c, channels - c) * vec_load_partial(x[t] + c, channels - c);
+    vec_store_partial(y + c, with_gelu ? gelu_vec(sum) : sum, channels - c);
 }
 
 /* All images at once, from x to y. */
-static inline status layer_run(struct plan *plan, real *y, const real *x, void (*fly)(const struct flight *))
+static inline status layer_run(struct plan *plan, real *y, const real *x, void (*run_chunk)(const struct team *))
 {
     const struct problem *p = plan->problem;
     size_t images = problem_size(p, "B");
     const struct batch batch = {.images = images, .x_image = problem_input_count(p) / images,
-                                .y_image = problem_output_count(p) / images, .in_flight = images};
-    return flights_run(plan, y, x, &batch, fly);
+                                .y_image = problem_output_count(p) / images, .chunk = images};
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 /* to[m][c] = from[c][m]: weights of a window, entries first. */

@@ -14,7 +14,7 @@ struct tokens_map {
 struct map_form { struct linear map; };
 
 static const struct option options[] = {
-    {.name = "channels", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "D",
+    {.name = "channels", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "D",
      .meaning = "channels that it makes; as the weights have it where nothing is said"},
     {.name = "gelu", .kind = OPTION_FLAG, .meaning = "gelu of what it makes"},
     {0}
@@ -22,8 +22,8 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "D C", .fan = "C", .meaning = "a row for each channel of y"},
-    {.name = "b", .shape = "D", .optional = true, .fan = "C", .meaning = "its bias"},
+    {.name = "w", .shape = "D C", .fan_in = "C", .meaning = "a row for each channel of y"},
+    {.name = "b", .shape = "D", .optional = true, .fan_in = "C", .meaning = "its bias"},
     {0}
 };
 
@@ -37,17 +37,17 @@ static status resolve(void *of, const struct problem *p)
         .D = lookup_size(&names, "D"), .gelu = lookup_given(&names, "gelu"),
         .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
-    return names.refusal;
+    return names.error;
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct tokens_map *p = t->plan->of;
     const struct map_form *f = t->plan->state;
     size_t items = t->images * p->N, tile = layer_tile(p->D);
 
-    if (!p->gelu) flight_linear(t, t->y, p->D, t->x, p->C, &f->map, items);
-    for (size_t n, end; p->gelu && flight_run(t, items, tile, &n, &end);) {
+    if (!p->gelu) team_linear(t, t->y, p->D, t->x, p->C, &f->map, items);
+    for (size_t n, end; p->gelu && team_next_range(t, items, tile, &n, &end);) {
         linear_apply(t->y + n * p->D, p->D, t->x + n * p->C, p->C, &f->map, end - n, 0, 1);
         gelu_row(t->y + n * p->D, (end - n) * p->D);
     }
@@ -57,8 +57,8 @@ static status prepare(struct plan *plan)
 {
     const struct tokens_map *p = plan->of;
     struct map_form *f = plan->state;
-    linear_prepare(&f->map, &linear_packed, &plan->room, p->C, p->D);
-    return room_status(&plan->room);
+    linear_prepare(&f->map, &linear_packed, &plan->arena, p->C, p->D);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -69,7 +69,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

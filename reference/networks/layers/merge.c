@@ -22,9 +22,9 @@ static const struct option options[] = {LAYER_GRID(2, 2, "HxW, even"), {0}};
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "norm_g", .shape = "4*C", .fan = "1", .adjust = layer_adjust_gain, .meaning = "gain of the norm"},
-    {.name = "norm_b", .shape = "4*C", .fan = "C", .meaning = "its bias"},
-    {.name = "w", .shape = "2*C 4*C", .fan = "4*C", .meaning = "the linear map"},
+    {.name = "norm_g", .shape = "4*C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain of the norm"},
+    {.name = "norm_b", .shape = "4*C", .fan_in = "C", .meaning = "its bias"},
+    {.name = "w", .shape = "2*C 4*C", .fan_in = "4*C", .meaning = "the linear map"},
     {0}
 };
 
@@ -38,7 +38,7 @@ static status resolve(void *of, const struct problem *p)
         .W = p->grid.size[1], .g = lookup_tensor(&names, "norm_g"), .b = lookup_tensor(&names, "norm_b"),
         .w = lookup_tensor(&names, "w"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 /* The patch of token n of y, and its norm. */
@@ -50,14 +50,14 @@ static void gather(real *row, const real *x, const struct merge *p, size_t n)
     norm_row(row, p->g, p->b, 4 * C, 1e-5);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct merge *p = t->plan->of;
     const struct merge_form *f = t->plan->state;
     size_t C = p->C, patches = p->N / 4, items = t->images * patches, tile = layer_tile(4 * C);
-    real *rows = room_own(&t->plan->room, f->rows, t->thread);
+    real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
-    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
+    for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * 4 * C, t->x + i / patches * p->N * C, p, i % patches);
         linear_apply(t->y + n * 2 * C, 2 * C, rows, 4 * C, &f->map, end - n, 0, 1);
@@ -68,9 +68,9 @@ static status prepare(struct plan *plan)
 {
     const struct merge *p = plan->of;
     struct merge_form *f = plan->state;
-    linear_prepare(&f->map, &linear_packed, &plan->room, 4 * p->C, 2 * p->C);
-    room_reals(&plan->room, OF_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C, 1);
-    return room_status(&plan->room);
+    linear_prepare(&f->map, &linear_packed, &plan->arena, 4 * p->C, 2 * p->C);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C, 1);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -81,7 +81,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

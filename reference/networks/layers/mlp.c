@@ -28,7 +28,7 @@ struct mlp_form {
 
 static const struct option options[] = {
     LAYER_GRID(1, 3, "N, HxW or TxHxW"),
-    {.name = "ratio", .kind = OPTION_INTEGER, .fallback = "4", .low = 1, .high = 1024, .letter = "r",
+    {.name = "ratio", .kind = OPTION_INTEGER, .default_value = "4", .low = 1, .high = 1024, .letter = "r",
      .meaning = "hidden channels over C"},
     {.name = "depthwise", .kind = OPTION_FLAG, .meaning = "a 3x3 convolution of each hidden channel before the GELU"},
     {0}
@@ -36,13 +36,13 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w_1", .shape = "r*C C", .fan = "C", .meaning = "to the hidden channels"},
-    {.name = "b_1", .shape = "r*C", .optional = true, .fan = "C", .meaning = "its bias"},
-    {.name = "conv_w", .shape = "r*C 3 3", .when = "depthwise=given", .fan = "9",
+    {.name = "w_1", .shape = "r*C C", .fan_in = "C", .meaning = "to the hidden channels"},
+    {.name = "b_1", .shape = "r*C", .optional = true, .fan_in = "C", .meaning = "its bias"},
+    {.name = "conv_w", .shape = "r*C 3 3", .when = "depthwise=given", .fan_in = "9",
      .meaning = "the convolution of each hidden channel"},
-    {.name = "conv_b", .shape = "r*C", .when = "depthwise=given", .optional = true, .fan = "9", .meaning = "its bias"},
-    {.name = "w_2", .shape = "C r*C", .fan = "r*C", .meaning = "back from them"},
-    {.name = "b_2", .shape = "C", .optional = true, .fan = "r*C", .meaning = "its bias"},
+    {.name = "conv_b", .shape = "r*C", .when = "depthwise=given", .optional = true, .fan_in = "9", .meaning = "its bias"},
+    {.name = "w_2", .shape = "C r*C", .fan_in = "r*C", .meaning = "back from them"},
+    {.name = "b_2", .shape = "C", .optional = true, .fan_in = "r*C", .meaning = "its bias"},
     {0}
 };
 
@@ -70,7 +70,7 @@ static status resolve(void *of, const struct problem *p)
         .conv_w = lookup_tensor(&names, "conv_w"), .conv_b = lookup_tensor(&names, "conv_b"),
         .w_2 = lookup_tensor(&names, "w_2"), .b_2 = lookup_tensor(&names, "b_2"),
     };
-    return names.refusal;
+    return names.error;
 }
 
 /* conv and gelu of token n of an image. */
@@ -87,18 +87,18 @@ static void convolve(real *z, const real *hidden, const struct mlp *p, const rea
     sum_taps(z, x, w, taps, p->conv_b, p->hidden, true);
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct mlp *p = t->plan->of;
     const struct mlp_form *f = t->plan->state;
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
-    real *rows = room_own(&t->plan->room, f->rows, t->thread);
+    real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
     /* Step 1: the hidden channels, where neighbours will ask for them. */
-    if (p->depthwise) flight_linear(t, f->hidden, width, t->x, C, &f->first, items);
-    if (p->depthwise) flight_meet(t);
+    if (p->depthwise) team_linear(t, f->hidden, width, t->x, C, &f->first, items);
+    if (p->depthwise) team_barrier(t);
 
-    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
+    for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         /* Step 2: those of a tile, activated. */
         if (!p->depthwise) {
             linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);
@@ -116,14 +116,14 @@ static status prepare(struct plan *plan)
 {
     const struct mlp *p = plan->of;
     struct mlp_form *f = plan->state;
-    struct room *room = &plan->room;
-    size_t together = p->depthwise ? images_in_flight(p->N, p->B) : 0;
-    linear_prepare(&f->first, &linear_packed, room, p->C, p->hidden);
-    linear_prepare(&f->second, &linear_packed, room, p->hidden, p->C);
-    room_reals(room, OF_LOAD, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden, 1, 1);
-    room_reals(room, OF_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden, 1);
-    room_reals(room, OF_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden, 1, 1);
-    return room_status(room);
+    struct arena *arena = &plan->arena;
+    size_t together = p->depthwise ? chunk_images(p->N, p->B) : 0;
+    linear_prepare(&f->first, &linear_packed, arena, p->C, p->hidden);
+    linear_prepare(&f->second, &linear_packed, arena, p->hidden, p->C);
+    arena_reals(arena, PERSISTENT, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden, 1, 1);
+    arena_reals(arena, PER_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden, 1);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden, 1, 1);
+    return arena_status(arena);
 }
 
 static status load(struct plan *plan)
@@ -141,9 +141,9 @@ static status run(struct plan *plan, real *y, const real *x)
     const struct mlp *p = plan->of;
     const struct batch batch = {
         .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C,
-        .in_flight = p->depthwise ? images_in_flight(p->N, p->B) : p->B,
+        .chunk = p->depthwise ? chunk_images(p->N, p->B) : p->B,
     };
-    return flights_run(plan, y, x, &batch, fly);
+    return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static double multiply_adds(const void *of)

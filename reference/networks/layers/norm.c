@@ -21,20 +21,20 @@ struct norm {
 struct norm_form { real *factor, *summand; };
 
 static const struct option options[] = {
-    {.name = "kind", .kind = OPTION_CHOICE, .fallback = "layer", .choices = "layer|batch",
+    {.name = "kind", .kind = OPTION_CHOICE, .default_value = "layer", .choices = "layer|batch",
      .meaning = "over the channels of a token, or by each channel's kept mean and variance"},
-    {.name = "epsilon", .kind = OPTION_REAL, .fallback = "1e-5", .low = 0, .high = 1,
+    {.name = "epsilon", .kind = OPTION_REAL, .default_value = "1e-5", .low = 0, .high = 1,
      .meaning = "added to the variance"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "g", .shape = "C", .fan = "1", .adjust = layer_adjust_gain, .meaning = "gain"},
-    {.name = "b", .shape = "C", .fan = "C", .meaning = "bias"},
-    {.name = "mean", .shape = "C", .when = "kind=batch", .fan = "C", .observed = true,
+    {.name = "g", .shape = "C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain"},
+    {.name = "b", .shape = "C", .fan_in = "C", .meaning = "bias"},
+    {.name = "mean", .shape = "C", .when = "kind=batch", .fan_in = "C", .observed = true,
      .meaning = "kept mean of each channel"},
-    {.name = "var", .shape = "C", .when = "kind=batch", .fan = "1", .adjust = layer_adjust_variance,
+    {.name = "var", .shape = "C", .when = "kind=batch", .fan_in = "1", .adjust = layer_adjust_variance,
      .observed = true, .meaning = "kept variance of each channel"},
     {0}
 };
@@ -48,16 +48,16 @@ static status resolve(void *of, const struct problem *p)
         .g = lookup_tensor(&names, "g"), .b = lookup_tensor(&names, "b"),
         .mean = lookup_tensor(&names, "mean"), .var = lookup_tensor(&names, "var"),
     };
-    return names.refusal;
+    return names.error;
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct norm *p = t->plan->of;
     const struct norm_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
 
-    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+    for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++) {
             const real *x = t->x + n * C;
             real *y = t->y + n * C;
@@ -74,9 +74,9 @@ static status prepare(struct plan *plan)
 {
     const struct norm *p = plan->of;
     struct norm_form *f = plan->state;
-    room_reals(&plan->room, OF_LOAD, &f->factor, "factors of the channels", p->batch ? p->C : 0, 1, 1, 1);
-    room_reals(&plan->room, OF_LOAD, &f->summand, "summands of the channels", p->batch ? p->C : 0, 1, 1, 1);
-    return room_status(&plan->room);
+    arena_reals(&plan->arena, PERSISTENT, &f->factor, "factors of the channels", p->batch ? p->C : 0, 1, 1, 1);
+    arena_reals(&plan->arena, PERSISTENT, &f->summand, "summands of the channels", p->batch ? p->C : 0, 1, 1, 1);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -87,7 +87,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

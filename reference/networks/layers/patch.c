@@ -23,20 +23,20 @@ struct patch_form {
 
 static const struct option options[] = {
     LAYER_GRID(1, 3, "N, HxW or TxHxW"),
-    {.name = "size", .kind = OPTION_STEPS, .fallback = "2", .low = 1, .high = 65536,
+    {.name = "size", .kind = OPTION_STEPS, .default_value = "2", .low = 1, .high = 65536,
      .meaning = "of a window: one number, or one for each axis"},
-    {.name = "stride", .kind = OPTION_STEPS, .fallback = "", .low = 1, .high = 65536,
+    {.name = "stride", .kind = OPTION_STEPS, .default_value = "", .low = 1, .high = 65536,
      .meaning = "from window to window; their size where nothing is said"},
-    {.name = "pad", .kind = OPTION_STEPS, .fallback = "0", .low = 0, .high = 65536, .meaning = "zeros at every side"},
-    {.name = "channels", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "D",
+    {.name = "pad", .kind = OPTION_STEPS, .default_value = "0", .low = 0, .high = 65536, .meaning = "zeros at every side"},
+    {.name = "channels", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "D",
      .meaning = "channels that it makes; as the weights have it where nothing is said"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "D C M", .fan = "C*M", .meaning = "a window's channels, and the entries of each"},
-    {.name = "b", .shape = "D", .optional = true, .fan = "C*M", .meaning = "its bias"},
+    {.name = "w", .shape = "D C M", .fan_in = "C*M", .meaning = "a window's channels, and the entries of each"},
+    {.name = "b", .shape = "D", .optional = true, .fan_in = "C*M", .meaning = "its bias"},
     {0}
 };
 
@@ -61,7 +61,7 @@ status layer_patch_grid(grid *out, const struct problem *p)
             return bad_input("option --size: found %zu, expected at most %zu, the padded grid", size[a], padded);
         points[a] = (padded - size[a]) / stride[a] + 1;
     }
-    return names.refusal.code ? names.refusal : grid_create(out, p->grid.axes, points);
+    return names.error.code ? names.error : grid_create(out, p->grid.axes, points);
 }
 
 static status derive(struct problem *p)
@@ -70,7 +70,7 @@ static status derive(struct problem *p)
     const size_t *size = lookup_sizes(&names, "size");
     size_t M = 1, reals, tokens;
     grid out;
-    status s = names.refusal.code ? names.refusal : layer_patch_grid(&out, p);
+    status s = names.error.code ? names.error : layer_patch_grid(&out, p);
     if (s.code) return s;
     for (int a = 0; a < p->grid.axes; a++) M *= size[a];
     if (!size_multiply(&reals, M, problem_size(p, "C")) || reals > INT_MAX)
@@ -99,7 +99,7 @@ static status resolve(void *of, const struct problem *problem)
     align_axes(p->size, lookup_sizes(&names, "size"), axes, 1);
     align_axes(p->stride, stride_of(&names), axes, 1);
     align_axes(p->pad, lookup_sizes(&names, "pad"), axes, 0);
-    return names.refusal;
+    return names.error;
 }
 
 /* One axis of a window: where it begins, off the grid or on it, and its entries on the grid. */
@@ -132,14 +132,14 @@ static void gather(real *row, const real *x, const struct patch *p, size_t n)
         }
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct patch *p = t->plan->of;
     const struct patch_form *f = t->plan->state;
     size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
-    real *rows = room_own(&t->plan->room, f->rows, t->thread);
+    real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
-    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
+    for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * width, t->x + i / p->windows * p->N * p->C, p, i % p->windows);
         linear_apply(t->y + n * p->D, p->D, rows, width, &f->map, end - n, 0, 1);
@@ -150,10 +150,10 @@ static status prepare(struct plan *plan)
 {
     const struct patch *p = plan->of;
     struct patch_form *f = plan->state;
-    linear_prepare(&f->map, &linear_packed, &plan->room, p->M * p->C, p->D);
-    room_reals(&plan->room, WHILE_LOADING, &f->w, "the weights, entries first", p->D, p->M, p->C, 1);
-    room_reals(&plan->room, OF_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C, 1);
-    return room_status(&plan->room);
+    linear_prepare(&f->map, &linear_packed, &plan->arena, p->M * p->C, p->D);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C, 1);
+    return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
@@ -165,7 +165,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

@@ -13,7 +13,7 @@ static const struct option options[] = {{0}};
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "table", .shape = "N C", .fan = "1", .meaning = "what is added to each token"},
+    {.name = "table", .shape = "N C", .fan_in = "1", .meaning = "what is added to each token"},
     {0}
 };
 
@@ -24,19 +24,19 @@ static status resolve(void *of, const struct problem *p)
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .table = lookup_tensor(&names, "table"),
     };
-    return names.refusal;
+    return names.error;
 }
 
-static void fly(const struct flight *t)
+static void run_chunk(const struct team *t)
 {
     const struct position *p = t->plan->of;
     size_t C = p->C, items = t->images * p->N;
-    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+    for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++)
             for (size_t c = 0; c < C; c++) t->y[n * C + c] = t->x[n * C + c] + p->table[n % p->N * C + c];
 }
 
-static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
 static double multiply_adds(const void *of)
 {

@@ -1,12 +1,12 @@
-/* plain_lanes.h -- replaces fast/tuned/vec.h and fast/tuned/exponential.h for a real that is a class (C++)
+/* plain_vec.h -- replaces fast/tuned/vec.h and fast/tuned/exponential.h for a real that is a class (C++)
  *
  * Included first, it defines their include guards and the same names.  A vector is an array, an operation a loop, and
  * 2^x the class's exp2. */
 
-#ifndef TWICETOLD_TESTS_PLAIN_LANES_H
-#define TWICETOLD_TESTS_PLAIN_LANES_H
+#ifndef TWICETOLD_TESTS_PLAIN_VEC_H
+#define TWICETOLD_TESTS_PLAIN_VEC_H
 
-#define TWICETOLD_LANES_H
+#define TWICETOLD_VEC_H
 #define TWICETOLD_EXPONENTIAL_H
 
 #include <string.h>
@@ -16,13 +16,13 @@
 #define LANE_BYTES 64
 #define INLINED static inline
 
-struct __attribute__((may_alias)) lanes {
+struct __attribute__((may_alias)) vec {
     real lane[LANES];
     real &operator[](size_t l) { return lane[l]; }
     const real &operator[](size_t l) const { return lane[l]; }
 };
 
-struct lanes_mask {
+struct vec_mask {
     bool lane[LANES];
     struct bit {                /* assigned -1 or 0 */
         bool *at;
@@ -31,22 +31,22 @@ struct lanes_mask {
     bit operator[](size_t l) { return {lane + l}; }
 };
 
-struct __attribute__((may_alias)) point { lanes re, im; };
+struct __attribute__((may_alias)) point { vec re, im; };
 #define POINT ((size_t)2 * LANES)
 
 #define LANE_BY_LANE(type, name, left, right, a, b) \
-    inline lanes operator name(left a_, right b_) \
+    inline vec operator name(left a_, right b_) \
     { \
-        lanes result; \
+        vec result; \
         for (size_t l = 0; l < LANES; l++) result[l] = a name b; \
         return result; \
     }
 #define LANES_OPERATOR(name) \
-    LANE_BY_LANE(lanes, name, const lanes &, const lanes &, a_[l], b_[l]) \
-    LANE_BY_LANE(lanes, name, const real &, const lanes &, a_, b_[l]) \
-    LANE_BY_LANE(lanes, name, const lanes &, const real &, a_[l], b_) \
-    inline lanes &operator name##=(lanes &a, const lanes &b) { return a = a name b; } \
-    inline lanes &operator name##=(lanes &a, const real &b) { return a = a name b; }
+    LANE_BY_LANE(vec, name, const vec &, const vec &, a_[l], b_[l]) \
+    LANE_BY_LANE(vec, name, const real &, const vec &, a_, b_[l]) \
+    LANE_BY_LANE(vec, name, const vec &, const real &, a_[l], b_) \
+    inline vec &operator name##=(vec &a, const vec &b) { return a = a name b; } \
+    inline vec &operator name##=(vec &a, const real &b) { return a = a name b; }
 LANES_OPERATOR(+)
 LANES_OPERATOR(-)
 LANES_OPERATOR(*)
@@ -54,63 +54,63 @@ LANES_OPERATOR(/)
 #undef LANES_OPERATOR
 #undef LANE_BY_LANE
 
-inline lanes operator-(const lanes &a) { return real(0) - a; }
+inline vec operator-(const vec &a) { return real(0) - a; }
 
-inline lanes lanes_held(const lanes &a) { return a; }
+inline vec vec_in_register(const vec &a) { return a; }
 
-inline lanes lanes_load_anywhere(const real *from)
+inline vec vec_loadu(const real *from)
 {
-    lanes a;
+    vec a;
     memcpy((void *)&a, (const void *)from, sizeof a);
     return a;
 }
-inline lanes lanes_load(const real *from) { return lanes_load_anywhere(from); }
+inline vec vec_load(const real *from) { return vec_loadu(from); }
 
-inline void lanes_store_anywhere(real *to, const lanes &a) { memcpy((void *)to, (const void *)&a, sizeof a); }
-inline void lanes_store(real *to, const lanes &a) { lanes_store_anywhere(to, a); }
+inline void vec_storeu(real *to, const vec &a) { memcpy((void *)to, (const void *)&a, sizeof a); }
+inline void vec_store(real *to, const vec &a) { vec_storeu(to, a); }
 
-inline lanes lanes_load_part(const real *from, size_t count)
+inline vec vec_load_partial(const real *from, size_t count)
 {
-    lanes a = {};
+    vec a = {};
     for (size_t l = 0; l < count; l++) a[l] = from[l];
     return a;
 }
 
-inline void lanes_store_part(real *to, const lanes &a, size_t count)
+inline void vec_store_partial(real *to, const vec &a, size_t count)
 {
     for (size_t l = 0; l < count; l++) to[l] = a[l];
 }
 
-inline lanes_mask operator>(const lanes &a, const lanes &b)
+inline vec_mask operator>(const vec &a, const vec &b)
 {
-    lanes_mask mask;
+    vec_mask mask;
     for (size_t l = 0; l < LANES; l++) mask.lane[l] = a[l] > b[l];
     return mask;
 }
 
-inline lanes_mask &operator|=(lanes_mask &a, const lanes_mask &b)
+inline vec_mask &operator|=(vec_mask &a, const vec_mask &b)
 {
     for (size_t l = 0; l < LANES; l++) a.lane[l] |= b.lane[l];
     return a;
 }
 
-inline lanes lanes_pick(const lanes_mask &mask, const lanes &a, const lanes &b)
+inline vec vec_select(const vec_mask &mask, const vec &a, const vec &b)
 {
-    lanes result;
+    vec result;
     for (size_t l = 0; l < LANES; l++) result[l] = mask.lane[l] ? a[l] : b[l];
     return result;
 }
 
-inline lanes lanes_larger(const lanes &a, const lanes &b) { return lanes_pick(a > b, a, b); }
+inline vec vec_max(const vec &a, const vec &b) { return vec_select(a > b, a, b); }
 
-inline int lanes_any(const lanes_mask &mask)
+inline int vec_any(const vec_mask &mask)
 {
     int seen = 0;
     for (size_t l = 0; l < LANES; l++) seen |= mask.lane[l];
     return seen;
 }
 
-inline real lanes_sum(const lanes &a)
+inline real vec_sum(const vec &a)
 {
     real sum = 0;
     for (size_t l = 0; l < LANES; l++) sum += a[l];
@@ -118,20 +118,20 @@ inline real lanes_sum(const lanes &a)
 }
 
 /* Lanes 0 to 3 are of a, 4 to 7 of b. */
-inline lanes lanes_shuffle(const lanes &a, const lanes &b, int first, int second, int third, int fourth)
+inline vec vec_shuffle(const vec &a, const vec &b, int first, int second, int third, int fourth)
 {
     const int from[LANES] = {first, second, third, fourth};
-    lanes result;
+    vec result;
     for (size_t l = 0; l < LANES; l++) result[l] = from[l] < LANES ? a[(size_t)from[l]] : b[(size_t)from[l] - LANES];
     return result;
 }
-#define __builtin_shufflevector lanes_shuffle
+#define __builtin_shufflevector vec_shuffle
 
 #define LOG2_E ((real)1.44269504088896340736)
 
-inline lanes exp2_lanes(const lanes &x)
+inline vec exp2_vec(const vec &x)
 {
-    lanes result;
+    vec result;
     for (size_t l = 0; l < LANES; l++) result[l] = exp2(x[l]);
     return result;
 }

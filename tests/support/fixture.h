@@ -1,13 +1,13 @@
-/* trial.h -- one random problem, run by any form
+/* fixture.h -- one random problem, run by any form
  *
  *     struct trial t = trial("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
- *     within("...", trial_difference(&t, "fast", 2), tolerance);
+ *     within("...", fixture_difference(&t, "fast", 2), tolerance);
  *
  * makes random x [3][60][8] and parameters except w_o, runs the naive form once, and compares another form with it.
  * Everything is freed when the test ends. */
 
-#ifndef TWICETOLD_TESTS_TRIAL_H
-#define TWICETOLD_TESTS_TRIAL_H
+#ifndef TWICETOLD_TESTS_FIXTURE_H
+#define TWICETOLD_TESTS_FIXTURE_H
 
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"
@@ -40,7 +40,7 @@ struct problem shaped(const char *options, const struct declaration *d, size_t b
 status shaped_openly(struct problem *p, const char *options, const struct declaration *d, size_t batch,
                      size_t channels, const char *sizes, const char *without, size_t factor);
 
-struct trial {
+struct fixture {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
     size_t inputs, outputs;
@@ -51,41 +51,41 @@ struct trial {
 
 /* options, sizes and without are words parted by blanks.  x is standard normal; parameters are, over the root of their
  * fan. */
-struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
+struct fixture fixture(const char *options, const struct declaration *d, size_t batch, size_t channels,
                    const char *sizes, const char *without);
-struct trial trial_of(struct problem shaped);
+struct fixture fixture_of(struct problem shaped);
 
 /* y of a form with this many threads. */
-real *trial_run(const struct trial *t, const char *form, int threads);
-real *trial_run_on(const struct trial *t, const char *form, int threads, const real *x);
+real *fixture_run(const struct fixture *t, const char *form, int threads);
+real *fixture_run_on(const struct fixture *t, const char *form, int threads, const real *x);
 
 /* Largest difference from the naive form, over its largest entry. */
-double trial_difference(struct trial *t, const char *form, int threads);
+double fixture_difference(struct fixture *t, const char *form, int threads);
 
 /* Fails unless every form of the operator, on one thread, gives y: to the bit, or within a tolerance over the
  * largest entry of y. */
 #define forms_equal(...) FAILS_IF(fault_forms_equal(__VA_ARGS__))
 #define forms_within(...) FAILS_IF(fault_forms_within(__VA_ARGS__))
-const char *fault_forms_equal(const struct trial *t, const real *y);
-const char *fault_forms_within(const struct trial *t, const real *y, double tolerance);
+const char *fault_forms_equal(const struct fixture *t, const real *y);
+const char *fault_forms_within(const struct fixture *t, const real *y, double tolerance);
 
 /* One of the trial's parameters, to be written to, and how many numbers it has. */
-real *trial_tensor(struct trial *t, const char *name);
-size_t trial_count(const struct trial *t, const char *name);
+real *fixture_tensor(struct fixture *t, const char *name);
+size_t fixture_count(const struct fixture *t, const char *name);
 
 /* Writes a parameter: these numbers; the identity; one value everywhere. */
-void trial_put(struct trial *t, const char *name, const real *values);
-void trial_put_identity(struct trial *t, const char *name, size_t n);
-void trial_fill(struct trial *t, const char *name, double value);
+void fixture_put(struct fixture *t, const char *name, const real *values);
+void fixture_put_identity(struct fixture *t, const char *name, size_t n);
+void fixture_fill(struct fixture *t, const char *name, double value);
 
 /* Copies parameters of these names, parted by blanks, from one trial to another that has them in equal sizes. */
-void trial_take(struct trial *to, const struct trial *from, const char *names);
+void fixture_take(struct fixture *to, const struct fixture *from, const char *names);
 
 /* Most bytes of a form from prepare to the end of a run, without AddressSanitizer's guards. */
-double trial_peak(const struct trial *t, const struct form *form);
+double fixture_peak(const struct fixture *t, const struct form *form);
 
 /* Multiply-adds of a form by its formula, less those of the projections (heads.h). */
-double trial_hearts(const struct trial *t, const struct form *form);
+double fixture_cores(const struct fixture *t, const struct form *form);
 
 /* The copy of an operator's naive form that counts multiplications (counting.h); the multiplications of such copies and
  * of cores named counted_... since the last call. */
@@ -94,6 +94,6 @@ unsigned long long multiplications(void);
 
 /* Lets each request for memory of plan_create fail, alone and with all later ones; it must return a status and leave
  * nothing behind. */
-void form_without_memory(const struct trial *t, const struct form *form);
+void form_without_memory(const struct fixture *t, const struct form *form);
 
 #endif

@@ -1,6 +1,6 @@
-/* trial.c -- one random problem, run by any form; see trial.h */
+/* fixture.c -- one random problem, run by any form; see fixture.h */
 
-#include "trial.h"
+#include "fixture.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ void draw_parameters(struct problem *p, uint64_t seed)
 }
 
 /* Numbers before and after y, which no run may touch; none if AddressSanitizer watches these bytes. */
-enum { MARGIN = ROOM_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
+enum { MARGIN = ARENA_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
 {
@@ -113,9 +113,9 @@ struct problem shaped(const char *options, const struct declaration *d, size_t b
 {
     struct problem p;
     const char *word[32];
-    const struct outline o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
+    const struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
                               .sizes = those_known(sizes, d), .without = those_known(without, d)};
-    succeeds(outline_problem(&p, d, &o));
+    succeeds(problem_from_sizes(&p, d, &o));
     return p;
 }
 
@@ -125,27 +125,27 @@ status shaped_openly(struct problem *p, const char *options, const struct declar
     static const size_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23};
     const char *word[32];
     char letter[4], *all = keep(256, 1);
-    struct outline o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
+    struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
                         .sizes = all, .without = those_known(without, d)};
     snprintf(all, 256, "%s", those_known(sizes, d));
-    status s = outline_problem(p, d, &o);
-    for (size_t n = 0; n < COUNT(primes) && s.code && outline_open_letter(letter, p); n++) {
+    status s = problem_from_sizes(p, d, &o);
+    for (size_t n = 0; n < COUNT(primes) && s.code && problem_open_letter(letter, p); n++) {
         size_t at = strlen(all);
         snprintf(all + at, 256 - at, " %s=%zu", letter, primes[n] * factor);
-        s = outline_problem(p, d, &o);
+        s = problem_from_sizes(p, d, &o);
     }
     return s;
 }
 
-struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
+struct fixture fixture(const char *options, const struct declaration *d, size_t batch, size_t channels,
                    const char *sizes, const char *without)
 {
-    return trial_of(shaped(options, d, batch, channels, sizes, without));
+    return fixture_of(shaped(options, d, batch, channels, sizes, without));
 }
 
-struct trial trial_of(struct problem p)
+struct fixture fixture_of(struct problem p)
 {
-    struct trial t = {.problem = p};
+    struct fixture t = {.problem = p};
     draw_parameters(&t.problem, 1);
     t.outputs = problem_output_count(&t.problem);
     t.inputs = problem_input_count(&t.problem);
@@ -153,32 +153,32 @@ struct trial trial_of(struct problem p)
     return t;
 }
 
-real *trial_run_on(const struct trial *t, const char *form, int threads, const real *x)
+real *fixture_run_on(const struct fixture *t, const char *form, int threads, const real *x)
 {
     const struct form *f = operator_form(t->problem.declaration, form);
     ck_assert_msg(f != NULL, "%s has no form %s", t->problem.declaration->name, form);
     return run_form(&t->problem, f, threads, x);
 }
 
-real *trial_run(const struct trial *t, const char *form, int threads)
+real *fixture_run(const struct fixture *t, const char *form, int threads)
 {
-    return trial_run_on(t, form, threads, t->x);
+    return fixture_run_on(t, form, threads, t->x);
 }
 
 /* Bytes that AddressSanitizer's guards add to a plan of one thread (room.h). */
 static size_t guard_bytes(const struct problem *p, const struct form *form)
 {
     struct plan plan;
-    if (!ROOM_GUARD) return 0;
+    if (!ARENA_GUARD) return 0;
     succeeds(plan_prepare(&plan, p, form, 1));
-    struct room bare = plan.room;
-    for (int n = 0; n < bare.arrays; n++) bare.bytes[bare.array[n].time] -= ROOM_GUARD;
-    size_t bytes = room_bytes(&plan.room) - room_bytes(&bare);
+    struct arena bare = plan.arena;
+    for (int n = 0; n < bare.arrays; n++) bare.bytes[bare.array[n].time] -= ARENA_GUARD;
+    size_t bytes = arena_bytes(&plan.arena) - arena_bytes(&bare);
     plan_release(&plan);
     return bytes;
 }
 
-double trial_peak(const struct trial *t, const struct form *form)
+double fixture_peak(const struct fixture *t, const struct form *form)
 {
     size_t guards = guard_bytes(&t->problem, form), before = memory_in_use();
     memory_reset_peak();
@@ -186,18 +186,18 @@ double trial_peak(const struct trial *t, const struct form *form)
     return (double)(memory_peak() - before - guards);
 }
 
-double trial_hearts(const struct trial *t, const struct form *form)
+double fixture_cores(const struct fixture *t, const struct form *form)
 {
     return form_multiply_adds(form, &t->problem) - projections_multiply_adds(&t->problem);
 }
 
-double trial_difference(struct trial *t, const char *form, int threads)
+double fixture_difference(struct fixture *t, const char *form, int threads)
 {
-    if (!t->y) t->y = trial_run(t, "naive", 1);
-    return relative_difference(trial_run(t, form, threads), t->y, t->outputs);
+    if (!t->y) t->y = fixture_run(t, "naive", 1);
+    return relative_difference(fixture_run(t, form, threads), t->y, t->outputs);
 }
 
-const char *fault_forms_equal(const struct trial *t, const real *y)
+const char *fault_forms_equal(const struct fixture *t, const real *y)
 {
     const char *wrong = NULL;
     const struct form *form;
@@ -206,7 +206,7 @@ const char *fault_forms_equal(const struct trial *t, const real *y)
     return wrong;
 }
 
-const char *fault_forms_within(const struct trial *t, const real *y, double tolerance)
+const char *fault_forms_within(const struct fixture *t, const real *y, double tolerance)
 {
     const char *wrong = NULL;
     const struct form *form;
@@ -217,43 +217,43 @@ const char *fault_forms_within(const struct trial *t, const real *y, double tole
 }
 
 /* The row of a parameter that the trial has. */
-static int present_row(const struct trial *t, const char *name)
+static int present_row(const struct fixture *t, const char *name)
 {
     int row = problem_row(&t->problem, name);
     ck_assert_msg(row > 0 && t->problem.tensor[row].data, "%s has no tensor %s", t->problem.declaration->name, name);
     return row;
 }
 
-real *trial_tensor(struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].data; }
-size_t trial_count(const struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].count; }
+real *fixture_tensor(struct fixture *t, const char *name) { return t->problem.tensor[present_row(t, name)].data; }
+size_t fixture_count(const struct fixture *t, const char *name) { return t->problem.tensor[present_row(t, name)].count; }
 
-void trial_put(struct trial *t, const char *name, const real *values)
+void fixture_put(struct fixture *t, const char *name, const real *values)
 {
-    memcpy(trial_tensor(t, name), values, trial_count(t, name) * sizeof *values);
+    memcpy(fixture_tensor(t, name), values, fixture_count(t, name) * sizeof *values);
 }
 
-void trial_put_identity(struct trial *t, const char *name, size_t n)
+void fixture_put_identity(struct fixture *t, const char *name, size_t n)
 {
-    ck_assert_uint_eq(trial_count(t, name), n * n);
-    trial_put(t, name, identity_matrix(n));
+    ck_assert_uint_eq(fixture_count(t, name), n * n);
+    fixture_put(t, name, identity_matrix(n));
 }
 
-void trial_fill(struct trial *t, const char *name, double value)
+void fixture_fill(struct fixture *t, const char *name, double value)
 {
-    trial_put(t, name, filled(trial_count(t, name), value));
+    fixture_put(t, name, filled(fixture_count(t, name), value));
 }
 
-void trial_take(struct trial *to, const struct trial *from, const char *names)
+void fixture_take(struct fixture *to, const struct fixture *from, const char *names)
 {
     const char *word[32];
     for (int w = 0, words = words_of(names, word, 32); w < words; w++) {
-        ck_assert_uint_eq(trial_count(to, word[w]), trial_count(from, word[w]));
-        trial_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
+        ck_assert_uint_eq(fixture_count(to, word[w]), fixture_count(from, word[w]));
+        fixture_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
     }
 }
 
 /* Lets one request after another fail, in one of the two ways of memory.h, and counts them. */
-static long fail_each(const struct trial *t, const struct form *form, void (*allow)(long requests))
+static long fail_each(const struct fixture *t, const struct form *form, void (*allow)(long requests))
 {
     size_t before = memory_in_use();
     for (long n = 0;; n++) {
@@ -270,7 +270,7 @@ static long fail_each(const struct trial *t, const struct form *form, void (*all
     }
 }
 
-void form_without_memory(const struct trial *t, const struct form *form)
+void form_without_memory(const struct fixture *t, const struct form *form)
 {
     long requests = fail_each(t, form, memory_fail_after);
     ck_assert_int_gt(requests, 0);
