@@ -88,7 +88,7 @@ struct chopd_naive {
 
 static status prepare(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->N, R = p->R;
@@ -103,7 +103,7 @@ static status prepare(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     const struct chopd_naive *f = plan->state;
     size_t N = p->N, C = p->C, D = p->D;
 
@@ -123,9 +123,9 @@ static status run(struct plan *plan, real *y, const real *x)
 }
 
 /* The boxes once, all else for each image. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct chopd_problem *p = of;
+    const struct chopd_problem *p = params;
     double pairs = (double)p->N * (double)p->N, R = (double)p->R, G = (double)p->G, CD = (double)p->C * (double)p->D;
     return pairs * R * G * 2
          + (double)p->B * (pairs * CD * (3 * R + 1) + 3 * (double)p->N * R + chopd_gate_multiply_adds(p));

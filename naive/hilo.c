@@ -89,24 +89,24 @@ struct hilo_naive {
 };
 
 /* Hi-Fi: z_i = sum_j softmax_j(q_i . k_j / sqrt(c) + r_ij) v_j. */
-static void high_head(const struct head *one)
+static void high_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_naive *f = one->plan->state;
-    attention_naive_head(one, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_naive *f = head->plan->state;
+    attention_naive_head(head, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
 }
 
 /* Lo-Fi: the same without a mask, to what every token carries. */
-static void low_head(const struct head *one)
+static void low_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_naive *f = one->plan->state;
-    attention_naive_head(one, &f->copies, NULL, p->scale, f->R, p->M, p->c);
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_naive *f = head->plan->state;
+    attention_naive_head(head, &f->copies, NULL, p->scale, f->R, p->M, p->c);
 }
 
 static void run_chunk(const struct team *t)
 {
-    const struct hilo_problem *p = t->plan->of;
+    const struct hilo_problem *p = t->plan->params;
     const struct hilo_naive *f = t->plan->state;
     size_t N = p->N, M = p->M, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     const struct branch high = {
@@ -161,14 +161,14 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = p->B};
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t B = p->B, M = p->M, n = p->n, C = p->C, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
@@ -200,7 +200,7 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_naive *f = plan->state;
 
     linear_load(&f->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
@@ -214,9 +214,9 @@ static status load(struct plan *plan)
 
 /* All that the hearts multiply, the scale and the three of an interpolation
  * among it, and the projections of the padded plane. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct hilo_problem *p = of;
+    const struct hilo_problem *p = params;
     double M = (double)p->M, c = (double)p->c, hd = (double)p->hd, ld = (double)p->ld;
     double R = p->pooled_queries ? (double)p->n : M, core;
 

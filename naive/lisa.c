@@ -244,15 +244,15 @@ static size_t key_columns(const struct lisa_problem *p)
     return p->equation == 5 ? p->D : p->heads.c * p->D;
 }
 
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_naive *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_naive *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *q = head_thread(one, f->heads.q), *k = head_thread(one, f->heads.k), *y = one->y;
-    real *A = head_thread(one, f->A), *a = head_thread(one, f->a), *kernel = head_thread(one, f->kernel);
-    real *Ga = head_thread(one, f->Ga), *Gb = head_thread(one, f->Gb);
-    const real *v = one->v;
+    real *q = head_thread(head, f->heads.q), *k = head_thread(head, f->heads.k), *y = head->y;
+    real *A = head_thread(head, f->A), *a = head_thread(head, f->a), *kernel = head_thread(head, f->kernel);
+    real *Ga = head_thread(head, f->Ga), *Gb = head_thread(head, f->Gb);
+    const real *v = head->v;
 
     /* Step 1: query and key, which are this thread's copies, become unit vectors. */
     for (size_t i = 0; i < N; i++) {
@@ -264,7 +264,7 @@ static void one_head(const struct head *one)
     switch (p->equation) {
     case 4:
         lisa_naive_correlation(A, q, k, N, c);
-        lisa_naive_weigh(A, f->R + (p->e_columns > 1 ? one->head * N * N : 0), N);
+        lisa_naive_weigh(A, f->R + (p->e_columns > 1 ? head->number * N * N : 0), N);
         lisa_naive_output(y, A, v, NULL, NULL, N, c, 0);
         break;
     case 5:
@@ -294,7 +294,7 @@ static void one_head(const struct head *one)
 
 static status prepare(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
@@ -314,7 +314,7 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     const struct lisa_naive *f = plan->state;
     size_t N = p->heads.N;
 
@@ -327,19 +327,19 @@ static status load(struct plan *plan)
 
 /* All that the hearts multiply, for every head of every image, and the
  * projections.  Normalising, 2 N c squares a head, is left out. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct lisa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, one;
+    const struct lisa_problem *p = params;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, each;
 
     switch (p->equation) {
-    case 4: one = N * N * (2 * c + 1); break;
-    case 5: one = N * N * (2 * c + 2 * D) + (p->ba ? 2 : 1) * N * c * D; break;
-    case 6: one = N * N * (2 * c + c * D + D) + N * c * D; break;
-    case 7: one = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
-    default: one = 2 * lisa_pairs(p) * c * D + 2 * N * c * D;
+    case 4: each = N * N * (2 * c + 1); break;
+    case 5: each = N * N * (2 * c + 2 * D) + (p->ba ? 2 : 1) * N * c * D; break;
+    case 6: each = N * N * (2 * c + c * D + D) + N * c * D; break;
+    case 7: each = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
+    default: each = 2 * lisa_pairs(p) * c * D + 2 * N * c * D;
     }
-    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;
 }
 
 const struct form lisa_naive = {"naive", sizeof(struct lisa_naive), prepare, load, heads_run, NULL, multiply_adds};

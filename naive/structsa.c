@@ -102,38 +102,38 @@ struct structsa_naive {
     real *map, *unfolded, *a, *contexts, *kernels;  /* see structsa.h; unfolded: the windows of one query */
 };
 
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct structsa_problem *p = one->plan->of;
-    const struct structsa_naive *f = one->plan->state;
-    size_t N = p->N, c = p->c, JD = p->J * p->D, set = one->head % p->sets;
+    const struct structsa_problem *p = head->plan->params;
+    const struct structsa_naive *f = head->plan->state;
+    size_t N = p->N, c = p->c, JD = p->J * p->D, set = head->number % p->sets;
     const real *hk = f->windows.hk + set * p->D * p->M * p->columns;
     const real *hv = f->windows.hv + set * p->D * p->Mv * p->columns;
-    real *map = head_thread(one, f->map), *unfolded = head_thread(one, f->unfolded), *a = head_thread(one, f->a);
-    real *contexts = head_thread(one, f->contexts), *kernels = head_thread(one, f->kernels);
-    real *q = head_thread(one, f->heads.q);
+    real *map = head_thread(head, f->map), *unfolded = head_thread(head, f->unfolded), *a = head_thread(head, f->a);
+    real *contexts = head_thread(head, f->contexts), *kernels = head_thread(head, f->kernels);
+    real *q = head_thread(head, f->heads.q);
 
     /* Step 1: the query scaled, which is a copy of this head's own. */
     for (size_t ic = 0; ic < N * c; ic++) q[ic] *= p->scale;
 
     /* Step 2: the map, and what the detectors find in it. */
-    structsa_naive_correlate(map, q, one->k, p);
+    structsa_naive_correlate(map, q, head->k, p);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_unfold(unfolded, map + i * N * p->columns, p->columns, &f->windows.keys);
         structsa_naive_attend(a + i * JD, unfolded, hk, p);
     }
 
     /* Step 3: the values around every centre, under the kernels of each query. */
-    structsa_naive_unfold(contexts, one->v, c, &f->windows.values);
+    structsa_naive_unfold(contexts, head->v, c, &f->windows.values);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_kernels(kernels, a + i * JD, hv, p);
-        structsa_naive_aggregate(one->y + i * c, kernels, contexts, p);
+        structsa_naive_aggregate(head->y + i * c, kernels, contexts, p);
     }
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct structsa_problem *p = plan->of;
+    const struct structsa_problem *p = plan->params;
     struct structsa_naive *f = plan->state;
     struct arena *arena = &plan->arena;
 
@@ -150,14 +150,14 @@ static status prepare(struct plan *plan)
 static status load(struct plan *plan)
 {
     struct structsa_naive *f = plan->state;
-    structsa_windows_load(&f->windows, plan->of);
+    structsa_windows_load(&f->windows, plan->params);
     return heads_load(plan);
 }
 
 /* All that the hearts multiply, the scale, and the projections. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct structsa_problem *p = of;
+    const struct structsa_problem *p = params;
     double N = (double)p->N, J = (double)p->J, c = (double)p->c, D = (double)p->D, E = (double)p->columns;
     double M = (double)p->M, Mv = (double)p->Mv, heads = (double)p->heads.B * (double)p->heads.h;
     return heads_multiply_adds(&p->heads) + heads * (N * c + N * N * c + N * J * (D * M * E + D * Mv * E + Mv * c));

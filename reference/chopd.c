@@ -64,10 +64,10 @@ static status check(const struct problem *p)
     return status_ok();
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct chopd_problem *)of = (struct chopd_problem){
+    *(struct chopd_problem *)params = (struct chopd_problem){
         .B = lookup_size(&names, "B"), .H = p->grid.size[0], .W = p->grid.size[1], .N = lookup_size(&names, "N"),
         .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .R = lookup_size(&names, "R"),
         .G = lookup_size(&names, "G"), .S = lookup_size(&names, "S"), .s = lookup_whole(&names, "gate-size"),

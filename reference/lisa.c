@@ -48,10 +48,10 @@ static status derive(struct problem *p)
     return s.code ? s : derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct lisa_problem *l = of;
+    struct lisa_problem *l = params;
     *l = (struct lisa_problem){
         .heads = heads_problem(&names), .g = p->grid,
         .M = lookup_size(&names, "M"), .equation = (int)lookup_number(&names, "equation"),

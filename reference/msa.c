@@ -46,10 +46,10 @@ static status derive(struct problem *p)
     return derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct msa_problem *m = of;
+    struct msa_problem *m = params;
     *m = (struct msa_problem){
         .heads = heads_problem(&names), .c = lookup_size(&names, "c"), .scale = heads_scale(&names),
         .rpe = lookup_tensor(&names, "rpe"), .rpe_columns = lookup_axis(&names, "rpe", 1),

@@ -86,7 +86,7 @@ struct msa_problem {
 
 /* The projections, and for every image 2 C times so many pairs of tokens, 3 C with a
  * ghost head. */
-double msa_multiply_adds(const struct msa_problem *of, double pairs);
+double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
 #ifdef __cplusplus
 }

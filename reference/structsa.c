@@ -44,10 +44,10 @@ static status derive(struct problem *p)
     return s.code ? s : derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct structsa_problem *s = of;
+    struct structsa_problem *s = params;
     static const size_t point[GRID_AXES] = {1, 1, 1};
     const size_t *step = lookup_sizes(&names, "stride"), *key = lookup_sizes(&names, "kernel"), *value = key;
     if (lookup_given(&names, "value-kernel")) value = lookup_sizes(&names, "value-kernel");
@@ -73,9 +73,9 @@ static status resolve(void *of, const struct problem *p)
     return windows;
 }
 
-double structsa_multiply_adds(const void *of)
+double structsa_multiply_adds(const void *params)
 {
-    const struct structsa_problem *p = of;
+    const struct structsa_problem *p = params;
     double virtual_tokens = (double)p->J * (double)p->D, c = (double)p->c;
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * virtual_tokens * c
                                             * (2 * (double)p->N + (double)p->M + (double)p->Mv);

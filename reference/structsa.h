@@ -88,7 +88,7 @@ struct structsa_problem {
 
 /* Multiply-adds of attention over virtual tokens, with the projections: the
  * products with each of them, and the making of each once. */
-double structsa_multiply_adds(const void *of);
+double structsa_multiply_adds(const void *params);
 
 /* What every form reads: the windows of both sides, and the filters in one
  * layout, whatever the equation. */

@@ -431,12 +431,12 @@ size_t attention_written_width(size_t tokens)
 
 void attention_write(real *r, const struct attention_rpe_table *table)
 {
-    struct attention_rpe_table of = *table;
+    struct attention_rpe_table params = *table;
     size_t n = table->tokens.tokens, width = attention_written_width(n);
 
     memset(r, 0, n * width * sizeof *r);
     for (size_t i = 0; i < n; i += LANES)
-        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &of);
+        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &params);
 }
 
 void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)

@@ -55,43 +55,43 @@ static void meet_in(struct attention_rpe_table *table, const struct window_regio
 }
 
 /* One window, a side after the other. */
-static void attend_window(const struct head *one, struct attention a, struct attention_rpe_table *table)
+static void attend_window(const struct head *head, struct attention a, struct attention_rpe_table *table)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct msa_fast *f = one->plan->state;
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_fast *f = head->plan->state;
 
-    for (size_t side = 0; side < windows_regions(&p->windows, one->part); side++) {
-        const struct window_region box = windows_region(&p->windows, one->part, side);
+    for (size_t side = 0; side < windows_regions(&p->windows, head->part); side++) {
+        const struct window_region box = windows_region(&p->windows, head->part, side);
         struct attention_written written;
         meet_in(table, &box);
         if (f->written) {
             written.width = attention_written_width(box.rows * box.columns);
-            written.r = written_at(f, p, f->rpe.tables > 1 ? one->head : 0, &box);
+            written.r = written_at(f, p, f->rpe.tables > 1 ? head->number : 0, &box);
             a.bias = attention_written_bias;
             a.bias_context = &written;
         }
-        tiled_window(one, a, &p->windows, side, NULL, &f->tiled);
+        tiled_window(head, a, &p->windows, side, NULL, &f->tiled);
     }
 }
 
 /* One block of queries against all keys, or one window. */
-static void attend(const struct head *one)
+static void attend(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct msa_fast *f = one->plan->state;
-    struct attention_rpe_table table = attention_rpe_table(&f->rpe, f->rpe.tables > 1 ? one->head : 0);
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_fast *f = head->plan->state;
+    struct attention_rpe_table table = attention_rpe_table(&f->rpe, f->rpe.tables > 1 ? head->number : 0);
     const struct attention a = {
         .queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c, .scale = p->scale,
         .bias = p->rpe ? attention_rpe_bias : NULL, .bias_context = &table,
     };
-    if (p->windows.edge) attend_window(one, a, &table);
-    else tiled_block(one, a, &f->tiled);
+    if (p->windows.edge) attend_window(head, a, &table);
+    else tiled_block(head, a, &f->tiled);
 }
 
 /* One image, with a ghost head. */
 static void run_ghosted(const struct team *t)
 {
-    const struct msa_problem *p = t->plan->of;
+    const struct msa_problem *p = t->plan->params;
     const struct msa_fast *f = t->plan->state;
     size_t blocks = ghosted_blocks(p->heads.N);
     real *map = arena_thread(&t->plan->arena, f->ghosted.map, t->thread);
@@ -113,7 +113,7 @@ static void run_ghosted(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : chunk_images(N, p->heads.B);
@@ -155,7 +155,7 @@ static void write_sides(struct msa_fast *f, const struct msa_problem *p)
 /* A window looks at the middle of the grid's table. */
 static status load(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
     if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.tokens, p->rpe);
     if (f->written) write_sides(f, p);
@@ -165,15 +165,15 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     const struct batch batch = heads_batch((const struct heads *)plan->state);
     return p->ghost.add ? batch_run(plan, y, x, &batch, run_ghosted) : heads_run(plan, y, x);
 }
 
 /* Pairs across a seam are not multiplied. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct msa_problem *p = of;
+    const struct msa_problem *p = params;
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 

@@ -531,7 +531,7 @@ static status leave_out(const struct request *r, const char *grid_word, const st
 
 /* One grid: makes tokens and parameters, then runs a race for each number of threads. */
 static status measure_grid(struct request *r, const char *grid_word, double rate[SETTING_WORDS][OPERATOR_FORMS],
-                           struct progress *progress, bool *told, bool *disagreed)
+                           struct progress *progress, bool *printed, bool *disagreed)
 {
     struct problem p;
     struct token_source source = token_source(r);
@@ -550,8 +550,8 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     if (!x || !y) s = out_of_memory("x and y");
     if (!s.code) s = tokens_make(x, r->sizes.batch, &p.grid, r->sizes.channels, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, SEED, &parameters);
-    if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
-    if (!s.code) *told = true;
+    if (!s.code && !*printed) fprintf(stderr, "measure: tokens of %s\n", origin);
+    if (!s.code) *printed = true;
 
     /* Step 2: races. */
     double most = 0;
@@ -579,7 +579,7 @@ static status measure(const char *const *argv)
     static double rate[SETTING_WORDS][OPERATOR_FORMS];
     struct request r = {0};
     struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
-    bool told = false, disagreed = false;
+    bool printed = false, disagreed = false;
     size_t needed = SIZE_MAX;
     status s;
 
@@ -603,7 +603,7 @@ static status measure(const char *const *argv)
     if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);
     for (int g = 0; g < r.setting[GRID].count && !s.code; g++)
-        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &told, &disagreed);
+        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &printed, &disagreed);
     clear_progress(&progress);
     if (!s.code && disagreed) s = failure("forms disagree");
     return status_at(s, argv[0]);

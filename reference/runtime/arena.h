@@ -66,7 +66,7 @@ struct arena {
     size_t bytes[LIFETIMES];   /* of each part; of PER_THREAD, for one thread */
     const char *largest;        /* the name of the largest array, and its bytes in all */
     size_t largest_bytes;
-    void *kept, *workspace;     /* NULL until placed, and where there is nothing of its own */
+    void *persistent, *scratch;     /* NULL until placed, and where there is nothing of its own */
     void *work;                 /* the workspace in use: its own, or one that was lent */
 };
 
@@ -92,7 +92,7 @@ size_t arena_bytes(const struct arena *arena);
  * or lies in `workspace`, aligned to 64 bytes and of at least
  * arena_scratch_bytes, which must outlive the room.  Fails when memory is
  * out. */
-status arena_allocate(struct arena *arena, void *workspace);
+status arena_allocate(struct arena *arena, void *scratch);
 
 /* Each load lies between arena_begin(room, LOAD_SCRATCH) and arena_end, each run between arena_begin(room, PER_RUN) and
  * arena_end.  In tests arena_begin fills the workspace with junk (memory.h).  Under AddressSanitizer the bytes between

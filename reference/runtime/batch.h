@@ -47,7 +47,7 @@ struct batch {
     size_t images;              /* B */
     size_t x_image, y_image;    /* reals of an image in x, and in y */
     size_t chunk;           /* room for so many images at once, at least 1 */
-    bool apart;                 /* each thread its own; then there are as many slots as threads */
+    bool per_thread;                 /* each thread its own; then there are as many slots as threads */
 };
 
 /* Flies the batch; returns OK, so that a form may end with it. */

@@ -44,7 +44,7 @@ struct heads_problem heads_problem(struct lookup *names);
 real heads_scale(struct lookup *names);
 
 /* Multiply-adds of the projections of the whole batch. */
-double heads_multiply_adds(const struct heads_problem *of);
+double heads_multiply_adds(const struct heads_problem *params);
 double projections_multiply_adds(const struct problem *p);
 
 /* The table rows that they share. */
@@ -75,15 +75,15 @@ struct head {
     const real *q;              /* [queries][c], rows q_stride apart */
     const real *k, *v;          /* [keys][c], rows kv_stride apart */
     size_t y_stride, q_stride, kv_stride;
-    size_t image, head;         /* which one this is */
+    size_t image, number;         /* which one this is */
     size_t part, parts;         /* which part of it, of how many */
     size_t thread;              /* whose arrays of PER_THREAD are its own */
 };
 
 /* An array of PER_THREAD as this heart's own. */
-static inline real *head_thread(const struct head *one, const real *array)
+static inline real *head_thread(const struct head *head, const real *array)
 {
-    return (real *)arena_thread(&one->plan->arena, array, one->thread);
+    return (real *)arena_thread(&head->plan->arena, array, head->thread);
 }
 
 /* Heads side by side, with queries, keys and outputs wherever they lie.
@@ -118,7 +118,7 @@ struct core_options {
  *
  *     const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, cost}; */
 struct heads {
-    struct heads_problem of;
+    struct heads_problem params;
     struct core_options core;
     struct linear input, output;
     real *qkv;                  /* [in flight][N][2Q + C] */

@@ -365,12 +365,12 @@ static bool asked_for(const struct problem *p, const struct tensor_row *row)
     return !row->asked;
 }
 
-status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of)
+status problem_shape(struct problem *p, bool (*without)(const char *name, void *params), void *params)
 {
     status s;
     for (int r = 0; p->declaration->tensors[r].name; r++) {
         const struct tensor_row *row = &p->declaration->tensors[r];
-        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, of))
+        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, params))
                    || (row->with && problem_row(p, row->with) < r && !p->tensor[problem_row(p, row->with)].present);
         if (absent || empty(p, row->shape)) continue;
         if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)

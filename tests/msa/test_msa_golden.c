@@ -155,8 +155,8 @@ int main(void)
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "msa alone");
-    tcase_add_loop_test(own, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(own, ghost_heads_have_no_windows_and_no_roots);
+    TCase *special = add_case(suite, "msa alone");
+    tcase_add_loop_test(special, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
+    tcase_add_test(special, ghost_heads_have_no_windows_and_no_roots);
     return run_suite(suite);
 }

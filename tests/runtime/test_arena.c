@@ -204,7 +204,7 @@ START_TEST(too_many_arrays_are_an_error)
     arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the next", 1, 1, 1, 1);
     rejected(arena_status(&arena), STATUS_FAILURE, "the one too many: more than 48 arrays");
     rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "the one too many");
-    ck_assert_ptr_null(arena.workspace);
+    ck_assert_ptr_null(arena.scratch);
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(every_item_is_done_once)
     for (size_t images = 0; images <= IMAGES; images++)
         for (size_t chunk = 0; chunk <= 3; chunk++) {
             struct batch batch = {
-                .images = images, .x_image = 3, .y_image = 2, .chunk = chunk, .apart = !chunk,
+                .images = images, .x_image = 3, .y_image = 2, .chunk = chunk, .per_thread = !chunk,
             };
             memset(done, 0, sizeof done);
             succeeds(batch_run(&plan, y, x, &batch, do_items));

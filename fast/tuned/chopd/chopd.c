@@ -45,7 +45,7 @@ struct chopd_fast {
 
 static status prepare(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
@@ -79,7 +79,7 @@ static void load_columns(struct chopd_fast *f, const struct chopd_problem *p)
 
 static status load(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_fast *f = plan->state;
 
     box_pool_load(&f->pool, p->boxes, p->mix);
@@ -115,7 +115,7 @@ static void to_planes(real *z, const real *x, const struct chopd_fast *f, const 
 /* One image.  The threads share the tokens, then the components, then the tokens again. */
 static void one_image(const struct team *t)
 {
-    const struct chopd_problem *p = t->plan->of;
+    const struct chopd_problem *p = t->plan->params;
     const struct chopd_fast *f = t->plan->state;
     const struct arena *arena = &t->plan->arena;
     size_t N = p->N, C = p->C, D = p->D, R = p->R, strips = (N - 1) / STRIP + 1;
@@ -149,14 +149,14 @@ static void one_image(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct chopd_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .apart = true};
+    const struct chopd_problem *p = plan->params;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .per_thread = true};
     return batch_run(plan, y, x, &batch, one_image);
 }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct chopd_problem *p = of;
+    const struct chopd_problem *p = params;
     double N = (double)p->N, R = (double)p->R;
     return (double)p->B * (N * R * ((double)p->C + (double)p->D + 6 * (double)p->G + 2)
                            + (double)p->s * (double)p->W * R + chopd_gate_multiply_adds(p));

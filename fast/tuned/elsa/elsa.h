@@ -118,6 +118,6 @@ void elsa_unified_prepare(struct elsa_fast *f, struct arena *arena, const struct
 void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p);
 
 /* All heads of one token, which is the part. */
-void elsa_unified(const struct head *one);
+void elsa_unified(const struct head *head);
 
 #endif

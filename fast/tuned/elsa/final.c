@@ -79,7 +79,7 @@ static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
 
 void elsa_final_logits(const struct team *t, size_t strip)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     size_t H = p->grid.size[0], W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p);
     size_t from = strip * f->strip, to = from + f->strip < H ? from + f->strip : H, tokens = (to - from) * W;

@@ -97,7 +97,7 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 void virtual_tokens_prepare(struct plan *plan, struct core_options core)
 {
-    const struct structsa_problem *p = plan->of;
+    const struct structsa_problem *p = plan->params;
     struct virtual_tokens *f = plan->state;
 
     core.maps = &linear_packed;
@@ -110,7 +110,7 @@ void virtual_tokens_prepare(struct plan *plan, struct core_options core)
 status virtual_tokens_load(struct plan *plan)
 {
     struct virtual_tokens *f = plan->state;
-    structsa_windows_load(&f->windows, plan->of);
+    structsa_windows_load(&f->windows, plan->params);
     depthwise_load(&f->keys, f->windows.hk);
     depthwise_load(&f->values, f->windows.hv);
     return heads_load(plan);

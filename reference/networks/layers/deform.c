@@ -48,10 +48,10 @@ static const struct tensor_row tensors[] = {
 
 static const struct letter letters[] = {{"N'", "tokens of y, N/4"}, {0}};
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct deform *)of = (struct deform){
+    *(struct deform *)params = (struct deform){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .H = p->grid.size[0], .W = p->grid.size[1],
         .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
@@ -93,7 +93,7 @@ static void sample(real *row, const real *x, const struct deform *p, real y, rea
 
 static void run_chunk(const struct team *t)
 {
-    const struct deform *p = t->plan->of;
+    const struct deform *p = t->plan->params;
     const struct deform_form *f = t->plan->state;
     size_t C = p->C, D = 2 * C, width = TAPS * C, half = p->W / 2, patches = p->N / 4, tile = layer_tile(width);
     size_t items = t->images * patches;
@@ -127,7 +127,7 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct deform *p = plan->of;
+    const struct deform *p = plan->params;
     struct deform_form *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t tile = layer_tile(TAPS * p->C);
@@ -144,7 +144,7 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
-    const struct deform *p = plan->of;
+    const struct deform *p = plan->params;
     struct deform_form *f = plan->state;
     size_t C = p->C, D = 2 * C, width = TAPS * C;
     layer_fold(f->factor, f->b, p->g, p->norm_b, p->mean, p->var, D, 1e-5);
@@ -161,9 +161,9 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct deform *p = of;
+    const struct deform *p = params;
     return (double)p->B * (double)(p->N / 4) * (double)p->C * (8 * (double)p->C + 32 + 16);
 }
 
