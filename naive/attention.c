@@ -42,11 +42,11 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
 void attention_copies_prepare(struct attention_copies *copies, struct arena *arena,
                               size_t queries, size_t keys, size_t channels)
 {
-    arena_reals(arena, PER_THREAD, &copies->q, "the query of a head", queries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &copies->k, "the key of a head", keys, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &copies->v, "the value of a head", keys, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &copies->y, "the output of a head", queries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &copies->a, "the attention of all pairs", queries, keys, 1, 1);
+    arena_reals(arena, PER_THREAD, &copies->q, "the query of a head", queries, channels);
+    arena_reals(arena, PER_THREAD, &copies->k, "the key of a head", keys, channels);
+    arena_reals(arena, PER_THREAD, &copies->v, "the value of a head", keys, channels);
+    arena_reals(arena, PER_THREAD, &copies->y, "the output of a head", queries, channels);
+    arena_reals(arena, PER_THREAD, &copies->a, "the attention of all pairs", queries, keys);
 }
 
 void attention_naive_head(const struct head *head, const struct attention_copies *copies, const real *r,

@@ -95,8 +95,8 @@ static status prepare(struct plan *plan)
 
     chopd_gate_prepare(&f->gate, arena, p, 1);
     arena_reals(arena, PER_RUN, &f->P, "the shares of boxes P", N, N, R, p->G);
-    arena_reals(arena, PER_RUN, &f->u2, "the factor u2", N, N, R, 1);
-    arena_reals(arena, PER_RUN, &f->u13, "the gate u13", N, R, 1, 1);
+    arena_reals(arena, PER_RUN, &f->u2, "the factor u2", N, N, R);
+    arena_reals(arena, PER_RUN, &f->u13, "the gate u13", N, R);
     arena_reals(arena, PER_RUN, &f->w, "the tensor W", N, N, p->C, p->D);
     return arena_status(arena);
 }
@@ -131,4 +131,7 @@ static double multiply_adds(const void *params)
          + (double)p->B * (pairs * CD * (3 * R + 1) + 3 * (double)p->N * R + chopd_gate_multiply_adds(p));
 }
 
-const struct form chopd_naive = {"naive", sizeof(struct chopd_naive), prepare, NULL, run, NULL, multiply_adds};
+const struct form chopd_naive = {
+    .name = "naive", .state = sizeof(struct chopd_naive), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

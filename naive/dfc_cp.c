@@ -75,4 +75,7 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D * (4 * (double)p->R + 1);
 }
 
-const struct form dfc_cp_naive = {"naive", sizeof(struct dfc_cp_naive), prepare, NULL, run, NULL, multiply_adds};
+const struct form dfc_cp_naive = {
+    .name = "naive", .state = sizeof(struct dfc_cp_naive), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

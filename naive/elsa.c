@@ -197,6 +197,7 @@ struct elsa_naive {
     real *contexts;             /* [N][K^2][C]   values around every token */
     real *weights;              /* [N][N]        Eq. 4 */
 };
+HEADS_FIRST(struct elsa_naive);
 
 /* One image by Algorithm 2, or the final variant, whose g takes the place of kp. */
 static void one_image(const struct head *head)
@@ -242,17 +243,17 @@ static status prepare(struct plan *plan)
     });
     elsa_area_prepare(&f->area, arena, p);
     ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
-    arena_reals(arena, PER_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->row, "the filter of a token", entries);
     if (p->equation == 4) {
-        arena_reals(arena, PER_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
+        arena_reals(arena, PER_THREAD, &f->weights, "all tokens against all", N, N);
         return arena_status(arena);
     }
-    arena_reals(arena, PER_THREAD, &f->hp, "the products", N, Q, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
-    arena_reals(arena, PER_THREAD, &f->attention, "the attention", h, entries, N, 1);
-    arena_reals(arena, PER_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
-    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
+    arena_reals(arena, PER_THREAD, &f->hp, "the products", N, Q);
+    arena_reals(arena, PER_THREAD, &f->kp, "the neighbours' products", N, Q);
+    arena_reals(arena, PER_THREAD, &f->unfolded, "the products around every token", N, entries, Q);
+    arena_reals(arena, PER_THREAD, &f->attention, "the attention", h, entries, N);
+    arena_reals(arena, PER_THREAD, &f->filters, "the filters of all channels", C, entries, N);
+    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every token", N, entries, C);
     return arena_status(arena);
 }
 
@@ -272,4 +273,7 @@ static double multiply_adds(const void *params)
     return elsa_multiply_adds(p, (double)p->heads.N * (double)(p->equation == 4 ? p->heads.N : p->entries));
 }
 
-const struct form elsa_naive = {"naive", sizeof(struct elsa_naive), prepare, load, heads_run, NULL, multiply_adds};
+const struct form elsa_naive = {
+    .name = "naive", .state = sizeof(struct elsa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};

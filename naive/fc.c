@@ -26,4 +26,4 @@ static status run(struct plan *plan, real *y, const real *x)
     return status_ok();
 }
 
-const struct form fc_naive = {"naive", 0, NULL, NULL, run, NULL, fc_multiply_adds};
+const struct form fc_naive = {.name = "naive", .run = run, .multiply_adds = fc_multiply_adds};

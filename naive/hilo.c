@@ -20,7 +20,7 @@
 /* Where token i of the plane lies on the padded plane. */
 static size_t place(const struct hilo_problem *p, size_t i)
 {
-    return i / p->W * p->padded.tokens.size[1] + i % p->W;
+    return i / p->W * p->padded.grid.size[1] + i % p->W;
 }
 
 void hilo_naive_pad(real *padded, const real *x, const struct hilo_problem *p)
@@ -61,7 +61,7 @@ void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_problem 
 void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_problem *p, size_t channels)
 {
     const struct small_map map = {rows, p->windows.rows, p->windows.columns, channels};
-    size_t height = p->padded.tokens.size[0], width = p->padded.tokens.size[1];
+    size_t height = p->padded.grid.size[0], width = p->padded.grid.size[1];
     for (size_t row = 0; row < height; row++)
         bilinear_row(tokens + row * width * channels, channels, width, &map, row, height, width);
 }
@@ -182,18 +182,18 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->l_proj, &linear_as_it_lies, arena, ld, ld);
 
     /* Step 2: the tensors of both branches. */
-    arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C, 1);
-    arena_reals(arena, PERSISTENT, &f->mask, "the mask of the windows", hd ? M : 0, M, 1, 1);
+    arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C);
+    arena_reals(arena, PERSISTENT, &f->mask, "the mask of the windows", hd ? M : 0, M);
     arena_reals(arena, PER_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
-    arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
-    arena_reals(arena, PER_RUN, &f->high, "Hi-Fi's output", B, M, hd, 1);
-    arena_reals(arena, PER_RUN, &f->pooled, "the means of the windows", B, n, C, 1);
-    arena_reals(arena, PER_RUN, &f->low_q, "Lo-Fi's query", B, R, ld, 1);
+    arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd);
+    arena_reals(arena, PER_RUN, &f->high, "Hi-Fi's output", B, M, hd);
+    arena_reals(arena, PER_RUN, &f->pooled, "the means of the windows", B, n, C);
+    arena_reals(arena, PER_RUN, &f->low_q, "Lo-Fi's query", B, R, ld);
     arena_reals(arena, PER_RUN, &f->window_kv, "the windows' key and value", B, n, ld, 2);
     arena_reals(arena, PER_RUN, &f->low_kv, "the key and value that tokens carry", B, M, ld, 2);
-    arena_reals(arena, PER_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
-    arena_reals(arena, PER_RUN, &f->low, "Lo-Fi's output", B, R, ld, 1);
-    arena_reals(arena, PER_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld, 1);
+    arena_reals(arena, PER_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld);
+    arena_reals(arena, PER_RUN, &f->low, "Lo-Fi's output", B, R, ld);
+    arena_reals(arena, PER_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld);
     attention_copies_prepare(&f->copies, arena, M, M, p->c);
     return arena_status(arena);
 }
@@ -224,4 +224,7 @@ static double multiply_adds(const void *params)
     return hilo_projections(p, p->M) + (double)p->B * core;
 }
 
-const struct form hilo_naive = {"naive", sizeof(struct hilo_naive), prepare, load, run, NULL, multiply_adds};
+const struct form hilo_naive = {
+    .name = "naive", .state = sizeof(struct hilo_naive), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

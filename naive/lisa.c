@@ -237,6 +237,7 @@ struct lisa_naive {
     real *A, *a, *kernel;       /* of a head: [N][N] or [N][N][c], [N][D], [N][N] */
     real *Ga, *Gb;              /* of a head: [N][c][D] */
 };
+HEADS_FIRST(struct lisa_naive);
 
 /* Columns of ea: Eq. 5 has tables for all channels, Eq. 6 and 7 for each. */
 static size_t key_columns(const struct lisa_problem *p)
@@ -282,11 +283,11 @@ static void one_head(const struct head *head)
         break;
     default:
         if (p->wraps) {
-            lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->g, c, D);
-            lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->g, c, D);
+            lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->grid, c, D);
+            lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->grid, c, D);
         } else {
-            lisa_naive_local_key(Ga, k, p->wa, p->ba, &p->g, &p->window, c, D);
-            lisa_naive_local_value(Gb, v, p->wb, p->bb, &p->g, &p->window, c, D);
+            lisa_naive_local_key(Ga, k, p->wa, p->ba, &p->grid, &p->window, c, D);
+            lisa_naive_local_value(Gb, v, p->wb, p->bb, &p->grid, &p->window, c, D);
         }
         lisa_naive_contraction(y, q, Ga, Gb, N, c, D);
     }
@@ -301,14 +302,14 @@ static status prepare(struct plan *plan)
     bool pairs = p->equation != 10, latents = p->equation >= 5 && pairs, channels = p->equation >= 6;
 
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
-    arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz matrices", p->e_columns, N, N, 1);
+    arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz matrices", p->e_columns, N, N);
     arena_reals(arena, PERSISTENT, &f->Ra, "the Toeplitz tensor Ra", latents ? N : 0, N, channels ? c : 1, D);
-    arena_reals(arena, PERSISTENT, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D, 1);
-    arena_reals(arena, PER_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", latents ? N : 0, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D, 1);
-    arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D, 1);
+    arena_reals(arena, PERSISTENT, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D);
+    arena_reals(arena, PER_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", latents ? N : 0, D);
+    arena_reals(arena, PER_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N);
+    arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D);
+    arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D);
     return arena_status(arena);
 }
 
@@ -319,9 +320,9 @@ static status load(struct plan *plan)
     size_t N = p->heads.N;
 
     for (size_t head = 0; head < p->e_columns; head++)
-        toeplitz(f->R + head * N * N, p->e + head, p->e_columns, &p->g, 1);
-    if (p->ea) toeplitz(f->Ra, p->ea, key_columns(p), &p->g, key_columns(p));
-    if (p->eb) toeplitz(f->Rb, p->eb, p->D, &p->g, p->D);
+        toeplitz(f->R + head * N * N, p->e + head, p->e_columns, &p->grid, 1);
+    if (p->ea) toeplitz(f->Ra, p->ea, key_columns(p), &p->grid, key_columns(p));
+    if (p->eb) toeplitz(f->Rb, p->eb, p->D, &p->grid, p->D);
     return heads_load(plan);
 }
 
@@ -342,4 +343,7 @@ static double multiply_adds(const void *params)
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;
 }
 
-const struct form lisa_naive = {"naive", sizeof(struct lisa_naive), prepare, load, heads_run, NULL, multiply_adds};
+const struct form lisa_naive = {
+    .name = "naive", .state = sizeof(struct lisa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};

@@ -20,6 +20,7 @@ struct msa_naive {
     real *maps;                     /* [h][N][N]: the weights of all heads, for a ghost head */
     real *filter;                   /* [N][N]: those of one channel */
 };
+HEADS_FIRST(struct msa_naive);
 
 /* R of all pairs of a window: the offsets' embedding, and -inf for a pair on different sides of a seam. */
 static void write_bias(real *r, const struct msa_problem *p, size_t window, size_t column)
@@ -29,7 +30,7 @@ static void write_bias(real *r, const struct msa_problem *p, size_t window, size
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
-            size_t offset = grid_offset(&w->tokens, windows_token(w, window, i), windows_token(w, window, j));
+            size_t offset = grid_offset(&w->grid, windows_token(w, window, i), windows_token(w, window, j));
             bool apart = windows_region_of(w, window, i) != windows_region_of(w, window, j);
             r[i * n + j] = p->rpe ? p->rpe[offset * p->rpe_columns + column] : 0;
             if (apart) r[i * n + j] = -INFINITY;
@@ -40,7 +41,7 @@ static void one_head(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct msa_naive *f = head->plan->state;
-    size_t n = p->windows.entries, c = p->c;
+    size_t n = p->windows.entries, c = p->heads.c;
     real *q = head_thread(head, f->copies.q), *k = head_thread(head, f->copies.k), *v = head_thread(head, f->copies.v);
     real *y = head_thread(head, f->copies.y), *r = head_thread(head, f->r);
 
@@ -68,8 +69,8 @@ static void ghosted_image(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct msa_naive *f = head->plan->state;
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, C = p->heads.C, c = p->c, P = g->offsets;
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c, P = g->offsets;
     real *q = head_thread(head, f->copies.q), *k = head_thread(head, f->copies.k), *r = head_thread(head, f->r);
     real *maps = head_thread(head, f->maps), *filter = head_thread(head, f->filter);
 
@@ -108,15 +109,15 @@ static status prepare(struct plan *plan)
 
     heads_prepare(plan, (struct core_options){.core = ghosts ? ghosted_image : one_head, .whole = ghosts > 0});
     if (ghosts) {
-        arena_reals(arena, PER_THREAD, &f->copies.q, "the query of a head", n, p->c, 1, 1);
-        arena_reals(arena, PER_THREAD, &f->copies.k, "the key of a head", n, p->c, 1, 1);
+        arena_reals(arena, PER_THREAD, &f->copies.q, "the query of a head", n, p->heads.c);
+        arena_reals(arena, PER_THREAD, &f->copies.k, "the key of a head", n, p->heads.c);
     } else {
-        attention_copies_prepare(&f->copies, arena, n, n, p->c);
+        attention_copies_prepare(&f->copies, arena, n, n, p->heads.c);
     }
-    arena_reals(arena, PER_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n);
     ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
-    arena_reals(arena, PER_THREAD, &f->maps, "the weights of all heads", ghosts, n, n, 1);
-    arena_reals(arena, PER_THREAD, &f->filter, "the weights of a channel", ghosts ? n : 0, n, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->maps, "the weights of all heads", ghosts, n, n);
+    arena_reals(arena, PER_THREAD, &f->filter, "the weights of a channel", ghosts ? n : 0, n);
     return arena_status(arena);
 }
 
@@ -136,4 +137,7 @@ static double multiply_adds(const void *params)
     return msa_multiply_adds(p, pairs) + (double)p->heads.B * (double)p->heads.h * pairs;
 }
 
-const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, load, heads_run, NULL, multiply_adds};
+const struct form msa_naive = {
+    .name = "naive", .state = sizeof(struct msa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};

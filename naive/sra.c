@@ -93,10 +93,10 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->query, &linear_as_it_lies, arena, C, C);
     linear_prepare(&f->key_value, &linear_as_it_lies, arena, C, 2 * C);
     linear_prepare(&f->output, &linear_as_it_lies, arena, C, C);
-    arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C);
     arena_reals(arena, PER_RUN, &f->kv, "key and value", B, M, C, 2);
-    arena_reals(arena, PER_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
+    arena_reals(arena, PER_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C);
     attention_copies_prepare(&f->copies, arena, N, M, p->c);
     return arena_status(arena);
 }
@@ -119,4 +119,7 @@ static double multiply_adds(const void *params)
     return sra_multiply_adds(params) + (double)p->B * (double)p->h * (double)p->N * (double)p->M;
 }
 
-const struct form sra_naive = {"naive", sizeof(struct sra_naive), prepare, load, run, NULL, multiply_adds};
+const struct form sra_naive = {
+    .name = "naive", .state = sizeof(struct sra_naive), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

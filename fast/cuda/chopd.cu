@@ -452,8 +452,8 @@ template <int version> void prepare(struct chopd_device *on, const struct chopd_
     device_reals(on, &on->columns, "running sums down the columns", by_passes(version, p) ? B : 0, R, G, N);
     device_reals(on, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
     device_reals(on, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2);
-    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
-    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->lies_read, "how boxes lie to the grid", R, G, LIES);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2);
 }
 
 template <int version> void load_tables(struct chopd_device *on, const struct chopd_problem *p)

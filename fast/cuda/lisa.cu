@@ -205,7 +205,7 @@ problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p
                          (int)((p->equation == 4 ? heads->c : p->D) + 1) / 2, {}, {}, {}, {}, {}, (int)circle->points,
                          p->wraps, p->window.axes > 0, p->equation > 5 ? (int)heads->c : 1, (int)p->e_columns};
     for (int a = 0; a < GRID_AXES; a++) {
-        g.grid[a] = (int)p->g.size[a];
+        g.grid[a] = (int)p->grid.size[a];
         g.window[a] = p->window.axes ? (int)p->window.size[a] : 0;
         g.entries[a] = p->wraps ? g.grid[a] : p->window.axes ? g.window[a] : 2 * g.grid[a] - 1;
         g.circle[a] = (int)circle->size[a];
@@ -307,10 +307,10 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 /* The tables, the biases, and the circles of the library, or smooth ones. */
 void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
-    size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
+    size_t entries = p->equation == 10 ? p->M : p->grid.offsets, c = p->heads.c;
 
     device_heads_prepare(on, &p->heads);
-    arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->grid, &p->window, p->wraps, smooth_only));
     device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
     device_tensor(on, &on->value, "the value's table", p->e ? &p->e : p->wb ? &p->wb : &p->eb, entries,
                   p->e ? p->e_columns : p->D);
@@ -341,7 +341,7 @@ bool finds_space(struct shared_grids *g, const struct lisa_problem *p)
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
     if (p->equation == 4) return p->heads.c <= 32;              /* registers */
-    if (circulant_create(&circle, &p->g, &p->window, p->wraps, true).code) return false;
+    if (circulant_create(&circle, &p->grid, &p->window, p->wraps, true).code) return false;
     if (!shared_fft_of(&g->fft, circle.size)) return false;
     for (g->shift = 4; g->shift > 0; g->shift--)
         if (1u << g->shift < 2 * p->heads.c && fused_bytes(g, N, g->shift) <= half) break;

@@ -50,7 +50,7 @@ struct meeting {
 
 struct meeting meeting_of(const struct windows *w)
 {
-    const grid *g = &w->tokens;
+    const grid *g = &w->grid;
     struct meeting m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
                         (int)(g->offsets / 2), (int)w->shift};
     if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
@@ -528,8 +528,8 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
 
 problem_of_msa given(const struct msa_problem *p)
 {
-    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
-            (int)p->windows.tokens.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
+    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
+            (int)p->windows.grid.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
 }
 
 void core_1(struct msa_device *on, const struct msa_problem *p)
@@ -567,16 +567,16 @@ template <int CHANNELS> void core_of_width(struct msa_device *on, const struct m
 
 template <int version> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
 {
-    if (p->c <= 16) core_of_width<16>(on, p, version);
-    else if (p->c <= 32) core_of_width<32>(on, p, version);
-    else if (p->c <= 64) core_of_width<64>(on, p, version);
+    if (p->heads.c <= 16) core_of_width<16>(on, p, version);
+    else if (p->heads.c <= 32) core_of_width<32>(on, p, version);
+    else if (p->heads.c <= 64) core_of_width<64>(on, p, version);
     else core_1(on, p);                 /* wider heads than any network has */
 }
 
 void core_4(struct msa_device *on, const struct msa_problem *p)
 {
     problem_of_msa sizes = given(p);
-    int c = (int)p->c, pitch = blocked_pitch(c);
+    int c = (int)p->heads.c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
     if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
@@ -589,7 +589,7 @@ void core_4(struct msa_device *on, const struct msa_problem *p)
 template <class P> void core_of_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
     problem_of_msa sizes = given(p);
-    if (p->ghost.add || p->c > 64) return core_4(on, p);
+    if (p->ghost.add || p->heads.c > 64) return core_4(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (sizes.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);
         else if (sizes.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);
@@ -602,7 +602,7 @@ void prepare(struct msa_device *on, const struct msa_problem *p)
 {
     size_t ghosts = p->ghost.add ? p->heads.C : 0;
     device_heads_prepare(on, &p->heads);
-    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.tokens.offsets, p->rpe_columns);
+    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.grid.offsets, p->rpe_columns);
     device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
     device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
     ghost_prepare(&on->ghost, &on->plan->arena, LOAD_SCRATCH, &p->ghost);

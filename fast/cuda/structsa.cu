@@ -486,13 +486,13 @@ box box_of(int axes, const size_t size[GRID_AXES])
 
 problem_of_structsa given(const struct structsa_problem *p)
 {
-    int axes = p->tokens.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
-    box tokens = box_of(axes, p->tokens.size), stride = box_of(axes, p->stride);
-    bool channels = p->equation == STRUCTSA_EQ16;
+    int axes = p->grid.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
+    box tokens = box_of(axes, p->grid.size), stride = box_of(axes, p->stride);
+    bool channels = p->equation == 16;
     return {
         tokens, {(tokens.t - 1) / stride.t + 1, (tokens.y - 1) / stride.y + 1, (tokens.x - 1) / stride.x + 1}, stride,
-        (int)p->N, (int)p->J, D, (int)p->heads.h, (int)p->c, 3 * C, ((int)p->c + 3) / 4 * 4,
-        (int)device_blocks(p->N, BLOCK), p->scale,
+        (int)p->heads.N, (int)p->J, D, (int)p->heads.h, (int)p->heads.c, 3 * C, ((int)p->heads.c + 3) / 4 * 4,
+        (int)device_blocks(p->heads.N, BLOCK), p->scale,
         {box_of(axes, p->key_window.size), M, C, channels ? M * C : 1, channels ? C : D, channels},
         {box_of(axes, p->value_window.size), Mv, 2 * C, channels ? Mv * C : 1, channels ? C : D, channels},
     };
@@ -553,9 +553,9 @@ constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
 
 template <int version> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
-    if (p->c <= 16) core_of<16>(on, p, version);
-    else if (p->c <= 32) core_of<32>(on, p, version);
-    else if (p->c <= WIDEST) core_of<64>(on, p, version);
+    if (p->heads.c <= 16) core_of<16>(on, p, version);
+    else if (p->heads.c <= 32) core_of<32>(on, p, version);
+    else if (p->heads.c <= WIDEST) core_of<64>(on, p, version);
     else core_1(on, p);
 }
 
@@ -573,9 +573,9 @@ template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, 
 
 template <class P> void core_of_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
 {
-    if (p->c <= 16) core_in_words<P, 16>(on, p);
-    else if (p->c <= 32) core_in_words<P, 32>(on, p);
-    else if (p->c <= WIDEST) core_in_words<P, 64>(on, p);
+    if (p->heads.c <= 16) core_in_words<P, 16>(on, p);
+    else if (p->heads.c <= 32) core_in_words<P, 32>(on, p);
+    else if (p->heads.c <= WIDEST) core_in_words<P, 64>(on, p);
     else core_1(on, p);
 }
 #endif
@@ -584,16 +584,16 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 template <int version> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
     tile by;
-    bool written = version > 1 && p->c <= WIDEST && !(version == 4 && fits(&by, given(p)));
+    bool written = version > 1 && p->heads.c <= WIDEST && !(version == 4 && fits(&by, given(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
-    bool channels = p->equation == STRUCTSA_EQ16;
+    bool channels = p->equation == 16;
     size_t columns = channels ? p->heads.C : 1;
 
     device_heads_prepare(on, &p->heads);
     device_tensor(on, &on->hk, "the detectors", channels ? &p->hk : &p->uk, p->D, p->M, columns);
     device_tensor(on, &on->hv, "the aggregators", channels ? &p->hv : &p->uv, p->D, p->Mv, columns);
-    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
-    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->c);
+    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->heads.c);
+    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->heads.c);
 }
 
 #ifndef TWICETOLD_DOUBLE

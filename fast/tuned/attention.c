@@ -289,7 +289,7 @@ void attention_prepare(struct arena *arena, real **workspace, size_t channels, s
 {
     size_t reals;
     if (attention_fast_workspace(&reals, channels, block))
-        arena_reals(arena, PER_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
+        arena_reals(arena, PER_THREAD, workspace, "a tile of attention", reals);
     else arena_fail(arena, out_of_memory("a tile of attention"));
 }
 
@@ -354,8 +354,7 @@ void attention_rpe_prepare(struct attention_rpe *rpe, struct arena *arena, const
 {
     rpe->g = *g;
     rpe->tables = tables;
-    arena_reals(arena, PERSISTENT, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
-               1);
+    arena_reals(arena, PERSISTENT, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES);
 }
 
 void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e)

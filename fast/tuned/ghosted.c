@@ -42,7 +42,7 @@ INLINED void meet(vec *sum, const vec *factor, const vec *summand, const real *w
 INLINED void weigh(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {
-    const grid *g = &p->windows.tokens;
+    const grid *g = &p->windows.grid;
     size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - ghosted->place[i];
     const vec *v = ghosted->values + at * N;
 
@@ -75,8 +75,8 @@ static void weigh_one(vec *sum, const struct ghosted *ghosted, const struct msa_
 static void weights(real *map, const struct ghosted *ghosted, const struct msa_problem *p, const real *q,
                     size_t a, size_t first, size_t count)
 {
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, c = p->c, row = g->size[g->axes - 1];
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, c = p->heads.c, row = g->size[g->axes - 1];
     const real *rpe = p->rpe ? ghosted->rpe + (p->rpe_columns > 1 ? a * g->offsets : 0) : NULL;
 
     linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, ghosted->keys + a * N * c, NULL, count, c, N);
@@ -93,8 +93,8 @@ static void weights(real *map, const struct ghosted *ghosted, const struct msa_p
 void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, real *y, const real *qkv, size_t block,
                    real *map)
 {
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, C = p->heads.C, c = p->c, row = g->size[g->axes - 1];
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c, row = g->size[g->axes - 1];
     size_t first = block * GHOSTED_BLOCK, count = N - first < GHOSTED_BLOCK ? N - first : GHOSTED_BLOCK;
 
     for (size_t a = 0; a < p->heads.h; a++) {
@@ -120,7 +120,7 @@ void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, r
 
 void ghosted_gather(const struct ghosted *ghosted, const struct msa_problem *p, const struct team *t, const real *qkv)
 {
-    size_t N = p->heads.N, C = p->heads.C, c = p->c;
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c;
     real scale = p->scale * LOG2_E;
 
     for (size_t j; team_next(t, N, &j);) {
@@ -139,22 +139,22 @@ void ghosted_gather(const struct ghosted *ghosted, const struct msa_problem *p, 
 void ghosted_prepare(struct ghosted *ghosted, struct arena *arena, const struct msa_problem *p)
 {
     bool there = p->ghost.add != NULL;
-    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.tokens.offsets;
+    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.grid.offsets;
 
-    ghosted->vectors = (p->c - 1) / LANES + 1;
+    ghosted->vectors = (p->heads.c - 1) / LANES + 1;
     ghost_prepare(&ghosted->ghost, arena, LOAD_SCRATCH, &p->ghost);
     arena_objects(arena, PERSISTENT, &ghosted->place, "the places of tokens", there ? N : 0, 1, sizeof *ghosted->place);
-    arena_reals(arena, PERSISTENT, &ghosted->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P, 1, 1);
+    arena_reals(arena, PERSISTENT, &ghosted->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P);
     arena_objects(arena, PERSISTENT, &ghosted->factor, "factors in lanes", h * ghosted->vectors, P, sizeof *ghosted->factor);
     arena_objects(arena, PERSISTENT, &ghosted->summand, "summands in lanes", h * ghosted->vectors, P, sizeof *ghosted->summand);
-    arena_reals(arena, PER_RUN, &ghosted->keys, "the keys of an image", h, N, p->c, 1);
+    arena_reals(arena, PER_RUN, &ghosted->keys, "the keys of an image", h, N, p->heads.c);
     arena_objects(arena, PER_RUN, &ghosted->values, "values in lanes", h * ghosted->vectors, N, sizeof *ghosted->values);
-    arena_reals(arena, PER_THREAD, &ghosted->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N, 1, 1);
+    arena_reals(arena, PER_THREAD, &ghosted->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N);
 }
 
 void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p)
 {
-    const grid *g = &p->windows.tokens;
+    const grid *g = &p->windows.grid;
     size_t P = g->offsets;
 
     if (!p->ghost.add) return;
@@ -174,10 +174,10 @@ void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p)
     for (size_t a = 0; a < p->heads.h; a++)
         for (size_t ch = 0; ch < ghosted->vectors * LANES; ch++) {
             size_t to = (a * ghosted->vectors + ch / LANES) * P, l = ch % LANES;
-            size_t from = ch < p->c ? ghost_channel(&p->ghost, a, ch) * P : 0;
+            size_t from = ch < p->heads.c ? ghost_channel(&p->ghost, a, ch) * P : 0;
             for (size_t n = 0; n < P; n++) {
-                ghosted->factor[to + n][l] = ch < p->c ? ghosted->ghost.factor[from + n] : 0;
-                ghosted->summand[to + n][l] = ch < p->c ? ghosted->ghost.summand[from + n] : 0;
+                ghosted->factor[to + n][l] = ch < p->heads.c ? ghosted->ghost.factor[from + n] : 0;
+                ghosted->summand[to + n][l] = ch < p->heads.c ? ghosted->ghost.summand[from + n] : 0;
             }
         }
 }

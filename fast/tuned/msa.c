@@ -28,6 +28,7 @@ struct msa_fast {
     struct ghosted ghosted;
     real *written;              /* [tables][kinds of sides][entries][width]: R, or NULL */
 };
+HEADS_FIRST(struct msa_fast);
 
 /* Sides by their height and width: whole, before the seam, or behind it. */
 static size_t kinds(const struct msa_problem *p) { return p->windows.shift ? 9 : 1; }
@@ -81,7 +82,7 @@ static void attend(const struct head *head)
     const struct msa_fast *f = head->plan->state;
     struct attention_rpe_table table = attention_rpe_table(&f->rpe, f->rpe.tables > 1 ? head->number : 0);
     const struct attention a = {
-        .queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c, .scale = p->scale,
+        .queries = p->windows.entries, .keys = p->windows.entries, .channels = p->heads.c, .scale = p->scale,
         .bias = p->rpe ? attention_rpe_bias : NULL, .bias_context = &table,
     };
     if (p->windows.edge) attend_window(head, a, &table);
@@ -118,10 +119,10 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : chunk_images(N, p->heads.B);
     const size_t sides[] = {s, s};
-    grid meeting = p->windows.tokens;       /* the tokens that meet each other */
+    grid meeting = p->windows.grid;       /* the tokens that meet each other */
 
     tiled_prepare(&f->tiled, plan,
-                  (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c},
+                  (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->heads.c},
                   together * p->heads.h, s ? p->windows.entries : 0);
     heads_prepare(plan, (struct core_options){
         .core = attend, .parts = s ? p->windows.count : tiled_blocks(&f->tiled, N),
@@ -157,7 +158,7 @@ static status load(struct plan *plan)
 {
     const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
-    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.tokens, p->rpe);
+    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.grid, p->rpe);
     if (f->written) write_sides(f, p);
     ghosted_load(&f->ghosted, p);
     return heads_load(plan);
@@ -177,4 +178,7 @@ static double multiply_adds(const void *params)
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 
-const struct form msa_fast = {"fast", sizeof(struct msa_fast), prepare, load, run, NULL, multiply_adds};
+const struct form msa_fast = {
+    .name = "fast", .state = sizeof(struct msa_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -17,10 +17,10 @@ void tiled_prepare(struct tiled *tiled, struct plan *plan, struct attention a, s
     struct arena *arena = &plan->arena;
     tiled->block = block_of(&a, heads, (size_t)plan->threads);
     attention_prepare(arena, &tiled->workspace, channels, tiled->block);
-    arena_reals(arena, PER_THREAD, &tiled->q, "the query of a window", entries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &tiled->k, "the key of a window", entries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &tiled->v, "the value of a window", entries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &tiled->y, "the output of a window", entries, channels, 1, 1);
+    arena_reals(arena, PER_THREAD, &tiled->q, "the query of a window", entries, channels);
+    arena_reals(arena, PER_THREAD, &tiled->k, "the key of a window", entries, channels);
+    arena_reals(arena, PER_THREAD, &tiled->v, "the value of a window", entries, channels);
+    arena_reals(arena, PER_THREAD, &tiled->y, "the output of a window", entries, channels);
 }
 
 /* One block of rows of Y, which begins at y. */
@@ -49,7 +49,7 @@ static struct window_row row_of(const struct windows *windows, size_t window, co
 {
     struct window_row row = {.token = windows_token(windows, window, (box->top + r) * windows->edge + box->left)};
     if (row.token == WINDOW_PADDING) return row;
-    row.there = windows->tokens.size[1] - row.token % windows->tokens.size[1];
+    row.there = windows->grid.size[1] - row.token % windows->grid.size[1];
     if (row.there > box->columns) row.there = box->columns;
     return row;
 }

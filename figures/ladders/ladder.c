@@ -8,6 +8,7 @@
  * the others with one.  Before them come the projections alone, after them the fast form with one thread and with T.
  * The benchmark harness (judge.h) compares all with the first step; a difference is an error. */
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct line {
     struct plan plan;
     double seconds[REPEATS_MAX];
 };
+static_assert(offsetof(struct line, judged) == 0, "first");
 
 /* ---- the projections alone ---------------------------------------------------------- */
 

@@ -56,6 +56,7 @@ struct climb {
     real *z_lanes, *G_lanes, *line_lanes, *line_lanes_for_loading;      /* the same for the lanes */
     real *sum;                  /* [N] vectors: what values become */
 };
+HEADS_FIRST(struct climb);
 
 static number plus(number a, number b) { return (number){a.re + b.re, a.im + b.im}; }
 static number times(number a, number b) { return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
@@ -81,8 +82,8 @@ static void equation(const struct head *head)
     real *Ga = head_thread(head, f->Ga), *Gb = head_thread(head, f->Gb);
 
     normalise(head);
-    lisa_naive_circular_key(Ga, head->k, p->wa, p->ba, &p->g, c, D);
-    lisa_naive_circular_value(Gb, head->v, p->wb, p->bb, &p->g, c, D);
+    lisa_naive_circular_key(Ga, head->k, p->wa, p->ba, &p->grid, c, D);
+    lisa_naive_circular_value(Gb, head->v, p->wb, p->bb, &p->grid, c, D);
     lisa_naive_contraction(head->y, head->q, Ga, Gb, N, c, D);
 }
 
@@ -103,7 +104,7 @@ static void order(const struct head *head)
         /* Step 1: the query meets each key before the kernels do. */
         for (size_t d = 0; d < D; d++) a[d] = 0;
         for (size_t n = 0; n < N; n++) {
-            const real *k_n = head->k + n * c, *wa_in = p->wa + grid_circular(&p->g, i, n) * c * D;
+            const real *k_n = head->k + n * c, *wa_in = p->wa + grid_circular(&p->grid, i, n) * c * D;
             for (size_t ch = 0; ch < c; ch++) {
                 real correlation = q_i[ch] * k_n[ch];
                 for (size_t d = 0; d < D; d++) a[d] += correlation * wa_in[ch * D + d];
@@ -115,7 +116,7 @@ static void order(const struct head *head)
         /* Step 2: the kernels are mixed before they meet the values. */
         for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
         for (size_t n = 0; n < N; n++) {
-            const real *v_n = head->v + n * c, *wb_in = p->wb + grid_circular(&p->g, i, n) * D;
+            const real *v_n = head->v + n * c, *wb_in = p->wb + grid_circular(&p->grid, i, n) * D;
             real kernel = 0;
             for (size_t d = 0; d < D; d++) kernel += a[d] * wb_in[d];
             for (size_t ch = 0; ch < c; ch++) y_i[ch] += kernel * v_n[ch];
@@ -496,15 +497,15 @@ static status prepare(struct plan *plan)
         return bad_input("the ladder is of Eq. 10 with circular kernels, found another equation or local ones");
     heads_prepare(plan, (struct core_options){.core = step->core, .dense = true});
     if (step->core == equation) {
-        arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", N, c, D, 1);
-        arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", N, c, D, 1);
+        arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", N, c, D);
+        arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", N, c, D);
     }
-    if (step->core == order) arena_reals(arena, PER_THREAD, &f->a, "the readings of a token", D, 1, 1, 1);
+    if (step->core == order) arena_reals(arena, PER_THREAD, &f->a, "the readings of a token", D);
     if (!step->transform) return arena_status(arena);
 
     /* Step 2: axes and their roots, the structure vectors of all tokens, the value's kernels. */
     for (int a = 0; a < GRID_AXES; a++) {
-        size_t n = p->g.size[a];
+        size_t n = p->grid.size[a];
         stride /= n;
         f->axis[a] = (struct axis){.n = n, .stride = stride};
         if (n > f->longest) f->longest = n;
@@ -516,7 +517,7 @@ static status prepare(struct plan *plan)
     f->kernels = (D + f->together - 1) / f->together;
     f->row = (N + LANES - 1) / LANES * LANES;
     f->blocks = (c + LANES - 1) / LANES;
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row);
     arena_objects(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels", f->kernels, N, sizeof(number));
     arena_objects(arena, LOAD_SCRATCH, &f->line_for_loading, "a line and a copy", 2, f->longest, sizeof(number));
 
@@ -529,13 +530,13 @@ static status prepare(struct plan *plan)
     arena_objects(arena, PER_THREAD, &f->line, "a line and a copy", each ? 2 : 0, f->longest, sizeof(number));
     arena_reals(arena, PERSISTENT, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, all,
                POINT);
-    arena_reals(arena, PERSISTENT, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    arena_reals(arena, PERSISTENT, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->z_lanes, "the spectra of a block", all, POINT, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->G_lanes, "its convolutions", all, POINT, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->sum, "what a block of values becomes", all, LANES, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT);
+    arena_reals(arena, PERSISTENT, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT);
+    arena_reals(arena, PER_THREAD, &f->z_lanes, "the spectra of a block", all, POINT);
+    arena_reals(arena, PER_THREAD, &f->G_lanes, "its convolutions", all, POINT);
+    arena_reals(arena, PER_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT);
+    arena_reals(arena, PER_THREAD, &f->sum, "what a block of values becomes", all, LANES);
     return arena_status(arena);
 }
 

@@ -45,9 +45,9 @@ static struct line_cost of_point(const struct lisa_problem *p, struct line_cost 
 {
     struct line_cost all = {0, 0};
     for (int a = 0; a < GRID_AXES; a++)
-        if (p->g.size[a] > 1) {
-            all.products += line(p->g.size[a]).products;
-            all.asked += line(p->g.size[a]).asked;
+        if (p->grid.size[a] > 1) {
+            all.products += line(p->grid.size[a]).products;
+            all.asked += line(p->grid.size[a]).asked;
         }
     return all;
 }
@@ -99,7 +99,7 @@ struct traffic lisa_traffic(const void *params, int step)
     double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, line = 64 / sizeof(real), L = LANES;
     double pairs = up(p->D, 2) / 2, axes = 0, filled = N * up(p->heads.c, LANES), field;
     struct traffic of_head = {0, 0};
-    for (int a = 0; a < GRID_AXES; a++) axes += p->g.size[a] > 1;
+    for (int a = 0; a < GRID_AXES; a++) axes += p->grid.size[a] > 1;
     field = 4 * axes;           /* a block's points come and go for each axis */
 
     switch (step) {

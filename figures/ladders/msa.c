@@ -40,6 +40,7 @@ struct climb {
     real *q, *o;                /* a query, or those of the lanes; what they have gathered */
     real scale;                 /* with log2(e), for powers of two */
 };
+HEADS_FIRST(struct climb);
 
 /* a_n += w b_n of what lies side by side: a compiler makes vectors of it. */
 static void add(real *restrict a, real w, const real *restrict b, size_t count)
@@ -63,7 +64,7 @@ static void equation(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    attention_naive_head(head, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->c);
+    attention_naive_head(head, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->heads.c);
 }
 
 /* ---- 2. order ---------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ static void order(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c;
+    size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores);
 
     /* Step 1: the scores of a query grow together, a channel at a time. */
@@ -111,7 +112,7 @@ static void query(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c;
+    size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
     turn(keys, head, 0, N, N, c);
@@ -160,7 +161,7 @@ static void identity(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c;
+    size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
     for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
@@ -181,7 +182,7 @@ static void blocks(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c;
+    size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
     for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
@@ -268,7 +269,7 @@ static void in_lanes(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c;
+    size_t N = p->heads.N, c = p->heads.c;
     vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
 
     for (size_t first = 0; first < N; first += LANES) {
@@ -317,7 +318,7 @@ static void one_block(const struct head *head, size_t block)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
+    size_t N = p->heads.N, c = p->heads.c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
     vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
     vec top[WIDE], sum[WIDE], shrink[WIDE];
 
@@ -374,7 +375,7 @@ static status prepare(struct plan *plan)
 {
     const struct msa_problem *p = plan->params;
     struct climb *f = plan->state;
-    size_t N = p->heads.N, c = p->c, filled = tiles(N) * TILE, wide = WIDE * LANES;
+    size_t N = p->heads.N, c = p->heads.c, filled = tiles(N) * TILE, wide = WIDE * LANES;
     int step = rung_number(&msa_ladder, plan->form);
 
     /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
@@ -392,10 +393,10 @@ static status prepare(struct plan *plan)
     if (p->windows.edge || p->rpe || p->ghost.add)
         return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
     heads_prepare(plan, (struct core_options){.core = s->core, .parts = s->parts});
-    arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c, 1, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c);
+    arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns);
+    arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c);
+    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c);
     if (step == 0) attention_copies_prepare(&f->copies, &plan->arena, N, N, c);
     return arena_status(&plan->arena);
 }
@@ -416,7 +417,7 @@ static double all_heads(const struct msa_problem *p) { return (double)p->heads.B
 static double two_products(const struct msa_problem *p, double scaled)
 {
     double N = (double)p->heads.N;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->c + scaled);
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->heads.c + scaled);
 }
 
 static double pairs_scaled(const void *params)
@@ -428,13 +429,13 @@ static double pairs_scaled(const void *params)
 static double queries_scaled(const void *params)
 {
     const struct msa_problem *p = params;
-    return two_products(p, (double)p->heads.N * (double)p->c);
+    return two_products(p, (double)p->heads.N * (double)p->heads.c);
 }
 
 /* The sums are rescaled at each tile; lanes without a query multiply too. */
 static double tiles_met(const struct msa_problem *p, size_t together)
 {
-    double N = (double)p->heads.N, c = (double)p->c, met = (double)(whole(p->heads.N, together) * together);
+    double N = (double)p->heads.N, c = (double)p->heads.c, met = (double)(whole(p->heads.N, together) * together);
     return heads_multiply_adds(&p->heads) +
            all_heads(p) * (met * N * 2 * c + N * c + met * (double)tiles(p->heads.N) * (c + 1));
 }
@@ -447,7 +448,7 @@ static double by_registers(const void *params) { return tiles_met((const struct 
 static struct traffic traffic(const void *params, int step)
 {
     const struct msa_problem *p = params;
-    double N = (double)p->heads.N, c = (double)p->c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
+    double N = (double)p->heads.N, c = (double)p->heads.c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
     const struct traffic of_pair[] = {
         /* q, k; a, v; A is written, and five times passed by the softmax.  Each value with its line. */
         {4 * c + 6, (1 + line) * c + 4},

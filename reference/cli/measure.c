@@ -14,6 +14,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <assert.h>
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>
@@ -266,6 +267,7 @@ struct entrant {
     double prepare_seconds;
     size_t own, peak;           /* bytes it holds; the most it ever held */
 };
+static_assert(offsetof(struct entrant, judged) == 0, "first");
 
 /* All forms of one grid and number of threads. */
 struct race {

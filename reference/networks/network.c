@@ -383,7 +383,7 @@ size_t network_parameters(const struct network *n)
     size_t sum = 0;
     for (size_t p = 0; p < n->parts; p++)
         for (int r = 1; row_name(&n->part[p], r); r++)
-            if (!n->part[p].problem.declaration->tensors[r].observed) size_add(&sum, n->part[p].problem.tensor[r].count, 1);
+            if (!n->part[p].problem.declaration->tensors[r].running_statistic) size_add(&sum, n->part[p].problem.tensor[r].count, 1);
     return sum;
 }
 

@@ -50,7 +50,7 @@ void arena_objects(struct arena *arena, enum lifetime time, void *where, const c
     ask(arena, time, where, name, counted ? bytes : SIZE_MAX);
 }
 
-void arena_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
+void arena_array_of_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
                 size_t a, size_t b, size_t c, size_t d)
 {
     size_t count;

@@ -45,8 +45,8 @@ size_t ghost_channel(const struct ghost_problem *params, size_t head, size_t n)
 void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *params)
 {
     size_t channels = params->add ? params->channels : 0;
-    arena_reals(arena, time, &ghost->factor, "the ghost head's factors", channels, params->offsets, 1, 1);
-    arena_reals(arena, time, &ghost->summand, "the ghost head's summands", channels, params->offsets, 1, 1);
+    arena_reals(arena, time, &ghost->factor, "the ghost head's factors", channels, params->offsets);
+    arena_reals(arena, time, &ghost->summand, "the ghost head's summands", channels, params->offsets);
 }
 
 void ghost_load(struct ghost *ghost, const struct ghost_problem *params)

@@ -65,9 +65,9 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
 /* Their shape, the options they are there with, and those without which none is made
  * up (tensor_row.asked). */
 #define TENSORS_GHOST(SHAPE, WHEN, ASKED) \
-    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .fan_in = "1", \
+    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .fan_in = "1", \
      .meaning = "ghost head: summands of the filters"}, \
-    {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .with = "ghost_add", \
+    {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .needs = "ghost_add", \
      .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
 #ifdef __cplusplus

@@ -78,13 +78,13 @@ void heads_prepare(struct plan *plan, struct core_options core)
     heads->core = core;
     linear_prepare(&heads->input, core.maps, arena, params->C, width_of(heads));
     if (params->w_o) linear_prepare(&heads->output, core.maps, arena, params->C, params->C);
-    arena_reals(arena, PER_RUN, &heads->qkv, "query, key and value", run_chunk, params->N, width_of(heads), 1);
-    arena_reals(arena, PER_RUN, &heads->joined, "the heads side by side", params->w_o ? run_chunk : 0, params->N, params->C, 1);
+    arena_reals(arena, PER_RUN, &heads->qkv, "query, key and value", run_chunk, params->N, width_of(heads));
+    arena_reals(arena, PER_RUN, &heads->joined, "the heads side by side", params->w_o ? run_chunk : 0, params->N, params->C);
     if (!core.dense) return;
-    arena_reals(arena, PER_THREAD, &heads->q, "the query of a head", params->N, q, 1, 1);
-    arena_reals(arena, PER_THREAD, &heads->k, "the key of a head", params->N, q, 1, 1);
-    arena_reals(arena, PER_THREAD, &heads->v, "the value of a head", params->N, v, 1, 1);
-    arena_reals(arena, PER_THREAD, &heads->y, "the output of a head", params->N, v, 1, 1);
+    arena_reals(arena, PER_THREAD, &heads->q, "the query of a head", params->N, q);
+    arena_reals(arena, PER_THREAD, &heads->k, "the key of a head", params->N, q);
+    arena_reals(arena, PER_THREAD, &heads->v, "the value of a head", params->N, v);
+    arena_reals(arena, PER_THREAD, &heads->y, "the output of a head", params->N, v);
 }
 
 status heads_load(struct plan *plan)

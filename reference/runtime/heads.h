@@ -12,7 +12,7 @@
  * once for each.  A heart whose heads depend on each other takes them all, and
  * then query and key may have Q channels in place of C: w_qkv has 2Q + C rows.
  *
- * Operators with other projections (HiLo, SRA) fly by themselves (flight.h) and
+ * Operators with other projections (HiLo, SRA) run their batches themselves (batch.h) and
  * call branch_attend for the heads of each branch.
  *
  * Memory: N (2Q + C) reals for the projection of every image in flight, N C more
@@ -22,6 +22,8 @@
 #ifndef TWICETOLD_HEADS_H
 #define TWICETOLD_HEADS_H
 
+#include <assert.h>
+#include <stddef.h>
 #include "batch.h"
 #include "linear.h"
 #include "lookup.h"
@@ -37,6 +39,9 @@ struct heads_problem {
     const real *w_qkv, *b_qkv;  /* [2Q+C][C], [2Q+C] or NULL */
     const real *w_o, *b_o;      /* [C][C] or NULL, [C] or NULL */
 };
+
+/* The code converts between pointers to a struct and to its first member. */
+#define HEADS_FIRST(type) static_assert(offsetof(type, heads) == 0, "heads must be the first member")
 
 struct heads_problem heads_problem(struct lookup *names);
 
@@ -64,7 +69,7 @@ double projections_multiply_adds(const struct problem *p);
 
 #define TENSORS_OUTPUT \
     {.name = "w_o", .shape = "C C", .optional = true, .fan_in = "C", .meaning = "output projection"}, \
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan_in = "C", .meaning = "its bias"}
+    {.name = "b_o", .shape = "C", .optional = true, .needs = "w_o", .fan_in = "C", .meaning = "its bias"}
 
 /* ---- hearts ---------------------------------------------------------------- */
 

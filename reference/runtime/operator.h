@@ -63,11 +63,11 @@ struct tensor_row {
                                  * of a+b+c), and
                                  * several parted by " & ": only then; NULL: always */
     bool optional;
-    const char *asked;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
+    const char *only_if;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
                                  * given; a file may hold it all the same.  NULL: always */
-    const char *with;           /* refused unless this tensor is there too; or NULL */
+    const char *needs;          /* refused unless this tensor is there too; or NULL */
     const char *fan_in;            /* random entries are normal with variance 1 / this shape's product */
-    bool observed;              /* not learnt: counted and drawn with the parameters, but none */
+    bool running_statistic;              /* not learnt: counted and drawn with the parameters, but none */
     void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;
 };

@@ -120,14 +120,14 @@ START_TEST(names_are_declared)
     for (const struct tensor_row *row = d->tensors; row->name; row++) {
         check_condition(d, row->when);
         const struct tensor_row *other = d->tensors;
-        while (row->with && other->name && strcmp(other->name, row->with)) other++;
-        for (const char *asked = row->asked; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
+        while (row->needs && other->name && strcmp(other->name, row->needs)) other++;
+        for (const char *asked = row->only_if; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
             char option[24];
             snprintf(option, sizeof option, "%.*s", (int)strcspn(asked, "|"), asked);
             ck_assert_msg(declaration_option(d, option) >= 0, "%s: %s is asked for by --%s, which is no option",
                           d->name, row->name, option);
         }
-        ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->with);
+        ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->needs);
     }
     succeeds(d->resolve(params, &t.problem));
     for (size_t r = 0; r < PROBLEM_TENSORS; r++) t.problem.tensor[r].data = NULL;

@@ -97,7 +97,7 @@ static const struct battery_case too_large[] = {
 START_TEST(naive_maps_end_where_they_do)
 {
     enum { N = 3, C = 5 };
-    const struct structsa_problem p = {.N = N, .c = C, .columns = _i ? C : 1};
+    const struct structsa_problem p = {.heads = {.N = N, .c = C}, .columns = _i ? C : 1};
     real *map = zeros(N * N * C + 1), q[N * C], k[N * C];
     for (size_t i = 0; i <= N * N * C; i++) map[i] = 7;
     for (size_t i = 0; i < N * C; i++) q[i] = (real)(i % 4), k[i] = (real)(i % 7) - 3;

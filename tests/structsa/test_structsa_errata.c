@@ -6,7 +6,7 @@
  * entry m (as printed) or M - 1 - m. */
 static void eq21(real *weights, const struct case_head *h, bool printed)
 {
-    size_t N = h->params.N, M = h->params.Mv;
+    size_t N = h->params.heads.N, M = h->params.Mv;
     for (size_t j = 0; j < N; j++) {
         weights[j] = 0;
         for (size_t m = 0; m < M; m++) {
@@ -20,7 +20,7 @@ static void eq21(real *weights, const struct case_head *h, bool printed)
 /* y_i of the kernels on a line whose entry m lies at j + floor(M/2) - m. */
 static void convolve(real *y, const struct case_head *h)
 {
-    size_t N = h->params.N, M = h->params.M, c = h->params.c;
+    size_t N = h->params.heads.N, M = h->params.M, c = h->params.heads.c;
     for (size_t jm = 0; jm < N * M; jm++) {
         size_t token = jm / M + M / 2 - jm % M;         /* wraps below 0, and is then beyond N */
         for (size_t ch = 0; ch < c && token < N; ch++) y[ch] += h->kernels[jm] * h->v[token * c + ch];

@@ -52,14 +52,14 @@ static status prepare(struct plan *plan)
 
     box_pool_prepare(&f->pool, arena, p->H, p->W, p->R, p->G);
     chopd_gate_prepare(&f->gate, arena, p, slots);
-    arena_reals(arena, PERSISTENT, &f->u4_rc, "the factor u4", p->R, p->C, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->u4_rc, "the factor u4", p->R, p->C);
     arena_objects(arena, PERSISTENT, &f->down, "the rows of phi's map", p->H, 1, sizeof *f->down);
     arena_objects(arena, PERSISTENT, &f->across, "the columns of phi's map", p->s + 1, 1, sizeof *f->across);
-    arena_reals(arena, PERSISTENT, &f->weight, "the columns between phi's cells", p->W + LANES, 1, 1, 1);
-    arena_reals(arena, PER_RUN, &f->z, "an image's components", slots, p->R, p->N, 1);
+    arena_reals(arena, PERSISTENT, &f->weight, "the columns between phi's cells", p->W + LANES);
+    arena_reals(arena, PER_RUN, &f->z, "an image's components", slots, p->R, p->N);
     linear_prepare(&f->output, &linear_packed, arena, p->R, p->D);
-    arena_reals(arena, PER_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1);
+    arena_reals(arena, PER_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES);
     return arena_status(arena);
 }
 
@@ -162,4 +162,7 @@ static double multiply_adds(const void *params)
                            + (double)p->s * (double)p->W * R + chopd_gate_multiply_adds(p));
 }
 
-const struct form chopd_fast = {"fast", sizeof(struct chopd_fast), prepare, load, run, NULL, multiply_adds};
+const struct form chopd_fast = {
+    .name = "fast", .state = sizeof(struct chopd_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

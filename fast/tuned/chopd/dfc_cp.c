@@ -26,9 +26,9 @@ static status prepare(struct plan *plan)
     struct dfc_cp_fast *f = plan->state;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
 
-    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R, 1);
-    arena_reals(&plan->arena, PER_RUN, &f->sum, "the components of an image", slots, p->R, 1, 1);
-    arena_reals(&plan->arena, PER_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->sum, "the components of an image", slots, p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R);
     return arena_status(&plan->arena);
 }
 
@@ -78,4 +78,7 @@ static double multiply_adds(const void *params)
     return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
 }
 
-const struct form dfc_cp_fast = {"fast", sizeof(struct dfc_cp_fast), prepare, NULL, run, NULL, multiply_adds};
+const struct form dfc_cp_fast = {
+    .name = "fast", .state = sizeof(struct dfc_cp_fast), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

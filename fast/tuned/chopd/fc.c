@@ -20,7 +20,7 @@ static status prepare(struct plan *plan)
     const struct fc_problem *p = plan->params;
     struct fc_fast *f = plan->state;
     linear_prepare(&f->layer, &linear_packed, &plan->arena, p->M * p->C, p->N * p->D);
-    arena_reals(&plan->arena, LOAD_SCRATCH, &f->row, "a row of the layer", p->M, p->C, 1, 1);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->row, "a row of the layer", p->M, p->C);
     return arena_status(&plan->arena);
 }
 
@@ -51,4 +51,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return batch_run(plan, y, x, &batch, all_images);
 }
 
-const struct form fc_fast = {"fast", sizeof(struct fc_fast), prepare, load, run, NULL, fc_multiply_adds};
+const struct form fc_fast = {
+    .name = "fast", .state = sizeof(struct fc_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = fc_multiply_adds,
+};

@@ -238,8 +238,8 @@ static status prepare(struct plan *plan)
 
     /* Step 2: tables of the parameters. */
     arena_objects(arena, PERSISTENT, &f->on_grid, "the masks", p->K, (W - 1) / LANES + 1, sizeof *f->on_grid);
-    arena_reals(arena, PERSISTENT, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q);
+    arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C);
     ghost_prepare(&f->ghost, arena, LOAD_SCRATCH, &p->ghost);
 
     /* Step 3: one image, in strips of almost the same number of rows for every thread.  Shifted vectors
@@ -252,16 +252,16 @@ static status prepare(struct plan *plan)
     f->apart = f->halves + (elsa_widest(p) + LANES) / f->plane + 1;
     f->near = p->equation ? (elsa_farthest(p) + f->strip - 1) / f->strip : f->strips;
     slots = (size_t)plan->threads * places(f->near);
-    arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane, 1);
+    arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane);
     elsa_values_prepare(f, arena, p);
     if (!p->equation) elsa_final_prepare(f, arena, p);
 
     /* Step 4: strips and chunks. */
     arena_objects(arena, PER_THREAD, &f->slot, "where strips lie", f->strips, 1, sizeof *f->slot);
-    arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C);
     arena_reals(arena, PER_THREAD, &f->panels, "the products of a strip, repacked",
-               p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1, 1);
-    arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C, 1, 1);
+               p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1);
+    arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C);
     arena_objects(arena, PER_THREAD, &f->there, "the neighbours of a row", p->K, 1, sizeof *f->there);
     arena_objects(arena, PER_THREAD, &f->w, "the attention of a chunk", p->entries, ELSA_CHUNK, sizeof *f->w);
     return arena_status(arena);
@@ -331,4 +331,7 @@ static double multiply_adds(const void *params)
     return elsa_multiply_adds(params, elsa_pairs(params));
 }
 
-const struct form elsa_fast = {"fast", sizeof(struct elsa_fast), prepare, load, run, NULL, multiply_adds};
+const struct form elsa_fast = {
+    .name = "fast", .state = sizeof(struct elsa_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

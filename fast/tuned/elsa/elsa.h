@@ -49,6 +49,7 @@ struct elsa_fast {
     real *rk, *rq;              /* [h][T][C] */
     real *filter;               /* of each thread, [K^2] */
 };
+HEADS_FIRST(struct elsa_fast);
 
 /* rows [maps][C] from a table [C][maps]. */
 static inline void elsa_permute(real *rows, const real *table, size_t maps, size_t C)

@@ -15,7 +15,7 @@ void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct e
 {
     const size_t *size = p->grid.size;
     planes_prepare(&f->products, arena, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
-    arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane);
 }
 
 /* Some outputs of one group from o on, `vectors` vectors of tokens: constants where this is called. */

@@ -15,9 +15,9 @@ void elsa_unified_prepare(struct elsa_fast *f, struct arena *arena, const struct
 {
     size_t h = p->heads.h, C = p->heads.C;
     elsa_area_prepare(&f->area, arena, p);
-    arena_reals(arena, PERSISTENT, &f->rk, "the query's embeddings", p->rk ? h : 0, p->T, C, 1);
-    arena_reals(arena, PERSISTENT, &f->rq, "the key's embeddings", p->rq ? h : 0, p->T, C, 1);
-    arena_reals(arena, PER_THREAD, &f->filter, "the filter of a token", p->entries, 1, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->rk, "the query's embeddings", p->rk ? h : 0, p->T, C);
+    arena_reals(arena, PERSISTENT, &f->rq, "the key's embeddings", p->rq ? h : 0, p->T, C);
+    arena_reals(arena, PER_THREAD, &f->filter, "the filter of a token", p->entries);
 }
 
 void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p)

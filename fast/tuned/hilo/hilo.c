@@ -153,17 +153,17 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->coarse, &linear_packed, arena, C, 2 * ld + (f->coarse_queries ? ld : 0));
     linear_prepare(&f->h_proj, &linear_packed, arena, hd, hd);
     linear_prepare(&f->l_proj, &linear_packed, arena, ld, ld);
-    arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd);
 
     /* Step 2: an image, or one for each thread. */
     f->per_thread = p->B >= (size_t)plan->threads;
     enum lifetime image = f->per_thread ? PER_THREAD : PER_RUN;
-    arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C, 1, 1);
-    arena_reals(arena, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out, 1, 1);
-    arena_reals(arena, image, &f->of_windows, "the projections of the windows", n, f->coarse.out, 1, 1);
-    arena_reals(arena, image, &f->high_z, "Hi-Fi's heads side by side", N, hd, 1, 1);
-    arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld, 1, 1);
-    arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld, 1, 1);
+    arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C);
+    arena_reals(arena, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out);
+    arena_reals(arena, image, &f->of_windows, "the projections of the windows", n, f->coarse.out);
+    arena_reals(arena, image, &f->high_z, "Hi-Fi's heads side by side", N, hd);
+    arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld);
+    arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld);
 
     /* Step 3: the hearts. */
     if (small) window_attention_prepare(arena, &f->small, p->s, p->c);
@@ -201,4 +201,7 @@ static double multiply_adds(const void *params)
     return hilo_projections(p, p->N) + (double)p->B * core;
 }
 
-const struct form hilo_fast = {"fast", sizeof(struct hilo_fast), prepare, load, run, NULL, multiply_adds};
+const struct form hilo_fast = {
+    .name = "fast", .state = sizeof(struct hilo_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -99,12 +99,12 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->convolution, &linear_packed, arena, s * s * C, s > 1 ? C : 0);
     linear_prepare(&f->key_value, &linear_packed, arena, C, 2 * C);
     linear_prepare(&f->output, &linear_packed, arena, C, p->w_o ? C : 0);
-    arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C);
 
     /* Step 2: the images in flight. */
-    arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C);
+    arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C);
     arena_reals(arena, PER_RUN, &f->kv, "key and value", chunk, M, C, 2);
     tiled_prepare(&f->tiled, plan, (struct attention){.queries = N, .keys = M, .channels = p->c}, chunk * p->h, 0);
     return arena_status(arena);
@@ -133,4 +133,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-const struct form sra_fast = {"fast", sizeof(struct sra_fast), prepare, load, run, NULL, sra_multiply_adds};
+const struct form sra_fast = {
+    .name = "fast", .state = sizeof(struct sra_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = sra_multiply_adds,
+};

@@ -132,7 +132,7 @@ INLINED void attend(const struct rows *rows, real scale, size_t c, vec *q, size_
 
 void window_attention_prepare(struct arena *arena, real **workspace, size_t s, size_t channels)
 {
-    arena_reals(arena, PER_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES, 1);
+    arena_reals(arena, PER_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES);
 }
 
 void window_attention(const struct head *head, const struct windows *windows, const real *padding,

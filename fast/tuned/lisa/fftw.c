@@ -33,6 +33,7 @@ struct lisa_fftw {
     real *z, *G;                /* of each thread: c signals, and what they become */
     real *a;                    /* of each thread: [2 pairs][N] */
 };
+HEADS_FIRST(struct lisa_fftw);
 
 /* Where on the circle token n lies, row-major. */
 static size_t on_circle(const struct circulant *circle, size_t n)
@@ -173,7 +174,7 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c;
 
-    arena_fail(arena, circulant_create(&f->circle, &p->g, &p->window, p->wraps, false));
+    arena_fail(arena, circulant_create(&f->circle, &p->grid, &p->window, p->wraps, false));
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
     f->signals = 2 * f->circle.points * c;
     f->pairs = (p->D + 1) / 2;
@@ -182,10 +183,10 @@ static status prepare(struct plan *plan)
     arena_reals(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels",
                f->pairs, f->circle.points, f->kernels, 2);
     arena_reals(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels",
-               f->values, f->circle.points, 2, 1);
-    arena_reals(arena, PER_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c, 1);
-    arena_reals(arena, PER_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N, 1, 1);
+               f->values, f->circle.points, 2);
+    arena_reals(arena, PER_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c);
+    arena_reals(arena, PER_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N);
     return arena_status(arena);
 }
 
@@ -241,4 +242,7 @@ static void release(struct plan *plan)
 
 static double multiply_adds(const void *params) { return circulant_multiply_adds(params, false); }
 
-const struct form lisa_fftw = {"fftw", sizeof(struct lisa_fftw), prepare, load, heads_run, release, multiply_adds};
+const struct form lisa_fftw = {
+    .name = "fftw", .state = sizeof(struct lisa_fftw), .prepare = prepare, .load = load, .run = heads_run,
+    .release = release, .multiply_adds = multiply_adds,
+};

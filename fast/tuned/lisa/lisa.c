@@ -384,12 +384,8 @@ static void run_chunk(const struct team *t)
     project_output(t);
 }
 
-/* Small windows go another way, with another state (local.h). */
-union state { struct lisa_fast circles; struct lisa_local local; };
-
-static status run(struct plan *plan, real *y, const real *x)
+static status circular_run(struct plan *plan, real *y, const real *x)
 {
-    if (lisa_local_is_cheaper(plan->params)) return lisa_local_run(plan, y, x);
     const struct heads_problem *params = plan->params;
     const struct lisa_fast *f = plan->state;
     const struct batch batch = {
@@ -405,9 +401,8 @@ static bool passes_through(const struct heads_problem *params)
     return params->h == 1 && params->w_o;
 }
 
-static status prepare(struct plan *plan)
+static status circular_prepare(struct plan *plan)
 {
-    if (lisa_local_is_cheaper(plan->params)) return lisa_local_prepare(plan);
     const struct lisa_problem *p = plan->params;
     struct lisa_fast *f = plan->state;
     struct arena *arena = &plan->arena;
@@ -416,14 +411,14 @@ static status prepare(struct plan *plan)
     size_t N = p->heads.N, C = p->heads.C;
 
     /* Step 1: the circles, and the spectra of the kernels. */
-    lane_grid_prepare(&f->grid, arena, &p->g, &p->window, p->wraps);
+    lane_grid_prepare(&f->grid, arena, &p->grid, &p->window, p->wraps);
     lisa_kernels_prepare(&f->kernels, arena, p, &f->grid);
 
     bool through = passes_through(&p->heads);
-    arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C, 1, 1);
-    arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0, 1, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C);
+    arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0);
     arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
-               p->D, 1, 1);
+               p->D);
 
     /* Step 2: what a run works in.  A field must hold a token, for the last projection. */
     f->chunk = chunk_images(N, p->heads.B);
@@ -434,19 +429,18 @@ static status prepare(struct plan *plan)
     bool rpe = p->equation == 4;
     size_t heads = f->chunk * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
     if (blocks < 2 * threads) blocks = 2 * threads;
-    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals, 1);
+    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals);
     arena_reals(arena, PER_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
                f->rows, f->row, LANES);
     arena_reals(arena, PER_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
-    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals, 1, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT);
+    arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals);
+    arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT);
     return arena_status(arena);
 }
 
-static status load(struct plan *plan)
+static status circular_load(struct plan *plan)
 {
-    if (lisa_local_is_cheaper(plan->params)) return lisa_local_load(plan);
     struct lisa_fast *f = plan->state;
     struct lisa_problem p = *(const struct lisa_problem *)plan->params;
     size_t C = p.heads.C;
@@ -465,12 +459,56 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static double multiply_adds(const void *params)
+static double circular_multiply_adds(const void *params)
 {
     const struct heads_problem *heads = params;
     double C = (double)heads->C, output = (double)heads->B * (double)heads->N * C * C;
-    if (lisa_local_is_cheaper(params)) return lisa_local_multiply_adds(params);
     return circulant_multiply_adds(params, true) - (passes_through(heads) ? output : 0);
 }
 
-const struct form lisa_fast = {"fast", sizeof(union state), prepare, load, run, NULL, multiply_adds};
+/* ---- the cheaper of two ways, chosen in prepare ----------------------------- */
+
+static const struct form circular = {
+    .prepare = circular_prepare, .load = circular_load, .run = circular_run, .multiply_adds = circular_multiply_adds,
+};
+static const struct form local = {
+    .prepare = lisa_local_prepare, .load = lisa_local_load, .run = lisa_local_run,
+    .multiply_adds = lisa_local_multiply_adds,
+};
+
+static const struct form *cheaper(const struct lisa_problem *p)
+{
+    return lisa_local_is_cheaper(p) ? &local : &circular;
+}
+
+/* The state of either comes first. */
+struct state {
+    union { struct lisa_fast circular; struct lisa_local local; } of_form;
+    const struct form *form;
+};
+
+static status prepare(struct plan *plan)
+{
+    struct state *state = plan->state;
+    state->form = cheaper(plan->params);
+    return state->form->prepare(plan);
+}
+
+static status load(struct plan *plan)
+{
+    const struct state *state = plan->state;
+    return state->form->load(plan);
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct state *state = plan->state;
+    return state->form->run(plan, y, x);
+}
+
+static double multiply_adds(const void *params) { return cheaper(params)->multiply_adds(params); }
+
+const struct form lisa_fast = {
+    .name = "fast", .state = sizeof(struct state), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

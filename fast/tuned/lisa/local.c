@@ -124,14 +124,14 @@ status lisa_local_prepare(struct plan *plan)
         .core = tile, .parts = (N - 1) / TILE + 1, .maps = &linear_packed,
         .chunk = chunk_images(N, p->heads.B),
     });
-    neighbours_prepare(&f->around, arena, &p->g, &p->window, NULL, 1);
+    neighbours_prepare(&f->around, arena, &p->grid, &p->window, NULL, 1);
     linear_prepare(&f->read, &linear_packed, arena, (M + 1) * c, D);
     linear_prepare(&f->mix, &linear_packed, arena, D, M + c);
-    arena_reals(arena, LOAD_SCRATCH, &f->wa, "the key's kernels as rows", D, M + 1, c, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->wb, "the value's kernels as rows", M + c, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->products, "the products of a tile", TILE, M + 1, c, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors of a tile", TILE, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->wa, "the key's kernels as rows", D, M + 1, c);
+    arena_reals(arena, LOAD_SCRATCH, &f->wb, "the value's kernels as rows", M + c, D);
+    arena_reals(arena, PER_THREAD, &f->products, "the products of a tile", TILE, M + 1, c);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors of a tile", TILE, D);
+    arena_reals(arena, PER_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c);
     return arena_status(arena);
 }
 
@@ -160,8 +160,9 @@ status lisa_local_load(struct plan *plan)
     return heads_load(plan);
 }
 
-double lisa_local_multiply_adds(const struct lisa_problem *p)
+double lisa_local_multiply_adds(const void *params)
 {
+    const struct lisa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, M = (double)p->M, D = (double)p->D;
     double each = N * (M + 1) * c * D + N * D * (M + c) + 2 * lisa_pairs(p) * c;
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;

@@ -9,10 +9,10 @@
 void depthwise_prepare(struct depthwise *w, struct arena *arena, const struct neighbours *around,
                        const struct structsa_problem *p)
 {
-    size_t blocks = p->columns == 1 ? 1 : (p->c - 1) / LANES + 1;
+    size_t blocks = p->columns == 1 ? 1 : (p->heads.c - 1) / LANES + 1;
 
     *w = (struct depthwise){
-        .around = around, .channels = p->c, .filters = p->D, .columns = p->columns, .sets = p->sets,
+        .around = around, .channels = p->heads.c, .filters = p->D, .columns = p->columns, .sets = p->sets,
         .set_step = blocks * around->entries * p->D * LANES,
         .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
     };

@@ -22,7 +22,7 @@ static void one_head(const struct head *head)
 {
     const struct structsa_problem *p = head->plan->params;
     const struct structsa_permuted *f = head->plan->state;
-    size_t N = p->N, c = p->c, keys = p->J * p->D;
+    size_t N = p->heads.N, c = p->heads.c, keys = p->J * p->D;
     real scale = p->scale * LOG2_E;
     real *key = head_thread(head, f->key), *value = head_thread(head, f->value), *map = head_thread(head, f->map);
 
@@ -45,9 +45,9 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
 
     virtual_tokens_prepare(plan, (struct core_options){.core = one_head});
-    arena_reals(arena, PER_THREAD, &f->key, "the virtual keys", p->J, p->D, p->c, 1);
-    arena_reals(arena, PER_THREAD, &f->value, "the virtual values", p->J, p->D, p->c, 1);
-    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all virtual keys", p->N, p->J, p->D, 1);
+    arena_reals(arena, PER_THREAD, &f->key, "the virtual keys", p->J, p->D, p->heads.c);
+    arena_reals(arena, PER_THREAD, &f->value, "the virtual values", p->J, p->D, p->heads.c);
+    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all virtual keys", p->heads.N, p->J, p->D);
     if (p->J > INT_MAX / p->D)
         arena_fail(arena, bad_input("%zu keys of %zu kernels each are too many for a library's product, expected at most "
                                     "%d in all", p->J, p->D, INT_MAX));

@@ -49,10 +49,10 @@ static void block_head(const struct head *head)
 {
     const struct structsa_problem *p = head->plan->params;
     const struct structsa_fast *f = head->plan->state;
-    size_t first = head->part * f->block, left = p->N - first;
+    size_t first = head->part * f->block, left = p->heads.N - first;
     struct head source = *head;
     struct attention a = {
-        .queries = p->N, .keys = p->J * p->D, .channels = p->c, .scale = p->scale,
+        .queries = p->heads.N, .keys = p->J * p->D, .channels = p->heads.c, .scale = p->scale,
         .q = head->q, .q_stride = head->q_stride, .fill = make_tile, .fill_context = &source,
     };
     attention_fast(head->y + first * head->y_stride, head->y_stride, &a, first, left < f->block ? left : f->block,
@@ -64,9 +64,9 @@ static status prepare(struct plan *plan)
     const struct structsa_problem *p = plan->params;
     struct structsa_fast *f = plan->state;
 
-    f->block = attention_block(p->N, p->c, p->heads.B * p->heads.h, (size_t)plan->threads);
-    virtual_tokens_prepare(plan, (struct core_options){.core = block_head, .parts = (p->N - 1) / f->block + 1});
-    attention_prepare(&plan->arena, &f->workspace, p->c, f->block);
+    f->block = attention_block(p->heads.N, p->heads.c, p->heads.B * p->heads.h, (size_t)plan->threads);
+    virtual_tokens_prepare(plan, (struct core_options){.core = block_head, .parts = (p->heads.N - 1) / f->block + 1});
+    attention_prepare(&plan->arena, &f->workspace, p->heads.c, f->block);
     return arena_status(&plan->arena);
 }
 

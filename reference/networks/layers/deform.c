@@ -40,8 +40,8 @@ static const struct tensor_row tensors[] = {
     {.name = "offset_b", .shape = "8", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
     {.name = "norm_g", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain of the batch norm"},
     {.name = "norm_b", .shape = "2*C", .fan_in = "C", .meaning = "its bias"},
-    {.name = "norm_mean", .shape = "2*C", .fan_in = "C", .observed = true, .meaning = "its kept mean"},
-    {.name = "norm_var", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_variance, .observed = true,
+    {.name = "norm_mean", .shape = "2*C", .fan_in = "C", .running_statistic = true, .meaning = "its kept mean"},
+    {.name = "norm_var", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_variance, .running_statistic = true,
      .meaning = "its kept variance"},
     {0}
 };
@@ -134,11 +134,11 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->map, &linear_packed, arena, TAPS * p->C, 2 * p->C);
     linear_prepare(&f->offset_map, &linear_packed, arena, TAPS * p->C, 2 * TAPS);
     arena_reals(arena, LOAD_SCRATCH, &f->w, "the weights with the norm", 2, p->C, TAPS, p->C);
-    arena_reals(arena, LOAD_SCRATCH, &f->b, "their bias", 2, p->C, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->factor, "the norm's factors", 2, p->C, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C, 1);
-    arena_reals(arena, PER_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->b, "their bias", 2, p->C);
+    arena_reals(arena, LOAD_SCRATCH, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C);
+    arena_reals(arena, LOAD_SCRATCH, &f->factor, "the norm's factors", 2, p->C);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C);
+    arena_reals(arena, PER_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS);
     return arena_status(arena);
 }
 
@@ -167,7 +167,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)(p->N / 4) * (double)p->C * (8 * (double)p->C + 32 + 16);
 }
 
-const struct form layer_deform_form = {"layer", sizeof(struct deform_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_deform_form = {
+    .name = "layer", .state = sizeof(struct deform_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_deform = {
     .name = "deform",

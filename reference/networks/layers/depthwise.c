@@ -86,7 +86,7 @@ static status prepare(struct plan *plan)
 {
     const struct depthwise *p = plan->params;
     struct depthwise_form *f = plan->state;
-    arena_reals(&plan->arena, PERSISTENT, &f->w, "the weights, entries first", p->M, p->C, 1, 1);
+    arena_reals(&plan->arena, PERSISTENT, &f->w, "the weights, entries first", p->M, p->C);
     arena_objects(&plan->arena, PER_THREAD, &f->taps, "the window of a token", p->M, 2, sizeof *f->taps);
     return arena_status(&plan->arena);
 }
@@ -109,7 +109,9 @@ static double multiply_adds(const void *params)
 }
 
 const struct form layer_depthwise_form = {
-    "layer", sizeof(struct depthwise_form), prepare, load, run, NULL, multiply_adds};
+    .name = "layer", .state = sizeof(struct depthwise_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_depthwise = {
     .name = "depthwise",

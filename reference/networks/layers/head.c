@@ -65,7 +65,7 @@ static status prepare(struct plan *plan)
 {
     const struct classes_head *p = plan->params;
     struct head_form *f = plan->state;
-    arena_reals(&plan->arena, PER_RUN, &f->means, "the means over the tokens", p->B, p->C, 1, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->means, "the means over the tokens", p->B, p->C);
     return arena_status(&plan->arena);
 }
 
@@ -77,7 +77,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->C * ((double)p->N + (double)p->K);
 }
 
-const struct form layer_head_form = {"layer", sizeof(struct head_form), prepare, NULL, run, NULL, multiply_adds};
+const struct form layer_head_form = {
+    .name = "layer", .state = sizeof(struct head_form), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_head = {
     .name = "head",

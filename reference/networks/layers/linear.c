@@ -77,7 +77,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->N * (double)p->C * (double)p->D;
 }
 
-const struct form layer_linear_form = {"layer", sizeof(struct map_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_linear_form = {
+    .name = "layer", .state = sizeof(struct map_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_linear = {
     .name = "linear",

@@ -69,7 +69,7 @@ static status prepare(struct plan *plan)
     const struct merge *p = plan->params;
     struct merge_form *f = plan->state;
     linear_prepare(&f->map, &linear_packed, &plan->arena, 4 * p->C, 2 * p->C);
-    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C);
     return arena_status(&plan->arena);
 }
 
@@ -89,7 +89,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)(p->N / 4) * (double)p->C * (8 * (double)p->C + 12);
 }
 
-const struct form layer_merge_form = {"layer", sizeof(struct merge_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_merge_form = {
+    .name = "layer", .state = sizeof(struct merge_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_merge = {
     .name = "merge",

@@ -120,9 +120,9 @@ static status prepare(struct plan *plan)
     size_t together = p->depthwise ? chunk_images(p->N, p->B) : 0;
     linear_prepare(&f->first, &linear_packed, arena, p->C, p->hidden);
     linear_prepare(&f->second, &linear_packed, arena, p->hidden, p->C);
-    arena_reals(arena, PERSISTENT, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden, 1, 1);
-    arena_reals(arena, PER_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden);
+    arena_reals(arena, PER_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden);
     return arena_status(arena);
 }
 
@@ -152,7 +152,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->N * (double)p->hidden * (2 * (double)p->C + (p->depthwise ? 9 : 0));
 }
 
-const struct form layer_mlp_form = {"layer", sizeof(struct mlp_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_mlp_form = {
+    .name = "layer", .state = sizeof(struct mlp_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_mlp = {
     .name = "mlp",

@@ -32,10 +32,10 @@ static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
     {.name = "g", .shape = "C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain"},
     {.name = "b", .shape = "C", .fan_in = "C", .meaning = "bias"},
-    {.name = "mean", .shape = "C", .when = "kind=batch", .fan_in = "C", .observed = true,
+    {.name = "mean", .shape = "C", .when = "kind=batch", .fan_in = "C", .running_statistic = true,
      .meaning = "kept mean of each channel"},
     {.name = "var", .shape = "C", .when = "kind=batch", .fan_in = "1", .adjust = layer_adjust_variance,
-     .observed = true, .meaning = "kept variance of each channel"},
+     .running_statistic = true, .meaning = "kept variance of each channel"},
     {0}
 };
 
@@ -74,8 +74,8 @@ static status prepare(struct plan *plan)
 {
     const struct norm *p = plan->params;
     struct norm_form *f = plan->state;
-    arena_reals(&plan->arena, PERSISTENT, &f->factor, "factors of the channels", p->batch ? p->C : 0, 1, 1, 1);
-    arena_reals(&plan->arena, PERSISTENT, &f->summand, "summands of the channels", p->batch ? p->C : 0, 1, 1, 1);
+    arena_reals(&plan->arena, PERSISTENT, &f->factor, "factors of the channels", p->batch ? p->C : 0);
+    arena_reals(&plan->arena, PERSISTENT, &f->summand, "summands of the channels", p->batch ? p->C : 0);
     return arena_status(&plan->arena);
 }
 
@@ -95,7 +95,10 @@ static double multiply_adds(const void *params)
     return (p->batch ? 1 : 3) * (double)p->B * (double)p->N * (double)p->C;
 }
 
-const struct form layer_norm_form = {"layer", sizeof(struct norm_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_norm_form = {
+    .name = "layer", .state = sizeof(struct norm_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_norm_of_tokens = {
     .name = "norm",

@@ -151,8 +151,8 @@ static status prepare(struct plan *plan)
     const struct patch *p = plan->params;
     struct patch_form *f = plan->state;
     linear_prepare(&f->map, &linear_packed, &plan->arena, p->M * p->C, p->D);
-    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C, 1);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C);
     return arena_status(&plan->arena);
 }
 
@@ -173,7 +173,10 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->windows * (double)p->M * (double)p->C * (double)p->D;
 }
 
-const struct form layer_patch_form = {"layer", sizeof(struct patch_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_patch_form = {
+    .name = "layer", .state = sizeof(struct patch_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_patch = {
     .name = "patch",

@@ -44,7 +44,7 @@ static double multiply_adds(const void *params)
     return (double)p->B * (double)p->N * (double)p->C;
 }
 
-const struct form layer_position_form = {"layer", 0, NULL, NULL, run, NULL, multiply_adds};
+const struct form layer_position_form = {.name = "layer", .run = run, .multiply_adds = multiply_adds};
 
 const struct declaration layer_position = {
     .name = "position",
