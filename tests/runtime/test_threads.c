@@ -236,7 +236,7 @@ START_TEST(eight_threads_read_files)
 END_TEST
 
 /* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
- * of rows; README.md names them.  An empty option stands for all. */
+ * of rows; chapters/appendices/using.md names them.  An empty option stands for all. */
 static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
     {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
@@ -252,7 +252,7 @@ static bool is_by_library(const struct one_case *one, const struct form *form)
     return false;
 }
 
-/* With 2, 3, 5 and 8 threads, except for the forms of README.md's list, which repeat their own bits. Their tolerance:
+/* With 2, 3, 5 and 8 threads, except for the forms of that list, which repeat their own bits. Their tolerance:
  * 1e4 u of the largest entry; a missing item of work exceeds it. */
 START_TEST(every_option_gives_the_bits_of_one_thread)
 {
