@@ -13,7 +13,7 @@
 #include "forms.h"
 #include "../reference/runtime/resample.h"
 
-/* ---- the hearts ---------------------------------------------------------- */
+/* ---- the cores ---------------------------------------------------------- */
 
 /* How much of token d, counted from the token in the middle, lies between lo and hi along an axis. */
 static real overlap(ptrdiff_t d, real lo, real hi)

@@ -1,4 +1,4 @@
-/* chopd.h -- the hearts of the ChoP'D layer, as Eq. 8-10 read
+/* chopd.h -- the cores of the ChoP'D layer, as Eq. 8-10 read
  *
  * Contract and letters: reference/chopd.h.  All arrays are dense. */
 

@@ -1,4 +1,4 @@
-/* dfc.h -- the hearts of the fully connected layers, as Eq. 2-5 read
+/* dfc.h -- the cores of the fully connected layers, as Eq. 2-5 read
  *
  * Contract and letters: reference/dfc.h.  All arrays are dense. */
 

@@ -266,7 +266,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the hearts multiply, and the projections: pairs off the grid too, and in Eq. 4 all tokens with all. */
+/* All that the cores multiply, and the projections: pairs off the grid too, and in Eq. 4 all tokens with all. */
 static double multiply_adds(const void *params)
 {
     const struct elsa_problem *p = params;

@@ -1,4 +1,4 @@
-/* elsa.h -- the hearts of ELSA's naive form, one for each line of its equations
+/* elsa.h -- the cores of ELSA's naive form, one for each line of its equations
  *
  * Contract: reference/elsa.h.  One image at a time; all arrays are dense and
  * row-major, and outputs overlap no inputs. */

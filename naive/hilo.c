@@ -15,7 +15,7 @@
 #include "attention.h"
 #include "forms.h"
 
-/* ---- the hearts ------------------------------------------------------ */
+/* ---- the cores ------------------------------------------------------ */
 
 /* Where token i of the plane lies on the padded plane. */
 static size_t place(const struct hilo_problem *p, size_t i)
@@ -212,7 +212,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* All that the hearts multiply, the scale and the three of an interpolation
+/* All that the cores multiply, the scale and the three of an interpolation
  * among it, and the projections of the padded plane. */
 static double multiply_adds(const void *params)
 {

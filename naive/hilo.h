@@ -1,4 +1,4 @@
-/* hilo.h -- the hearts of HiLo's naive form
+/* hilo.h -- the cores of HiLo's naive form
  *
  * All of one image, dense: tokens of the padded plane, [M][channels], and
  * windows, [n][channels], both row-major.  Outputs overlap no input.

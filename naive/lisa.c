@@ -326,7 +326,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the hearts multiply, for every head of every image, and the
+/* All that the cores multiply, for every head of every image, and the
  * projections.  Normalising, 2 N c squares a head, is left out. */
 static double multiply_adds(const void *params)
 {

@@ -1,4 +1,4 @@
-/* sra.h -- the heart of spatial-reduction attention's naive form
+/* sra.h -- the core of spatial-reduction attention's naive form
  *
  * Contract: reference/sra.h. */
 

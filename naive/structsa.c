@@ -14,7 +14,7 @@
 #include "forms.h"
 #include "../reference/runtime/steps.h"
 
-/* ---- the hearts ------------------------------------------------------ */
+/* ---- the cores ------------------------------------------------------ */
 
 /* Eq. 2: map_in = q_i . k_n.   Eq. 11: map_inc = q_ic k_nc. */
 void structsa_naive_correlate(real *map, const real *q, const real *k, const struct structsa_problem *p)
@@ -155,7 +155,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the hearts multiply, the scale, and the projections. */
+/* All that the cores multiply, the scale, and the projections. */
 static double multiply_adds(const void *params)
 {
     const struct structsa_problem *p = params;

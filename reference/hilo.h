@@ -46,11 +46,11 @@
  *         naive, all images    M (C + 5 hd + 5 ld) + n (C + 2 ld), + M^2 for the mask and
  *                              M (M + 4c) for each thread
  *         fast, for each       N (4 hd + 2 ld) + n (C + 2 ld); for each thread a tile of
- *         image in flight      attention, and s^2 (3c + s^2) vectors for small windows or
+ *         image of a chunk      attention, and s^2 (3c + s^2) vectors for small windows or
  *                              4 s^2 c reals for a large one; once the parameters, repacked
  *
  * with --pooled-queries n rows of Lo-Fi's q and z, not N, and M or n rows more to
- * spread.  The fast form has one image in flight for each thread.
+ * spread.  The fast form has one image of a chunk for each thread.
  *
  * Errors: heads that do not divide C; a padded grid beyond INT_MAX tokens;
  * memory; a file that does not fit.

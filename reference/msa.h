@@ -37,7 +37,7 @@
  *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
  * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the fast
- * form leaves out the pairs across the seam.  Extra memory per head in flight:
+ * form leaves out the pairs across the seam.  Extra memory per head of a chunk:
  * naive s^4 reals, s^2 being N without windows, and as many again for R or a shift; with a
  * ghost head h N^2 more and 2 C P for its matrices; fast a
  * tile and a block of queries (less than a megabyte for each thread), all weights once more

@@ -1,6 +1,6 @@
 /* device_host.cc -- a device in the processor's memory; see device.h
  *
- * An array is two arrays of the plan's room: its reals, and the traces by which the emulator finds races.  Linear maps
+ * An array is two arrays of the plan's arena: its reals, and the traces by which the emulator finds races.  Linear maps
  * are sums, Fourier transforms FFTW's.  Two branches run one after the other, in a random order. */
 
 #include "device.h"

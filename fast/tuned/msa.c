@@ -1,6 +1,6 @@
 /* msa.c -- self-attention over the tiled kernel
  *
- * Weights are repacked once (packed_linear.h), and a few images at a time go all the way from x to y (flight.h).
+ * Weights are repacked once (packed_linear.h), and a few images at a time go all the way from x to y (batch.h).
  * Without windows the queries are cut into blocks, and keys and values are read where the projection left them; a
  * window is copied first (tiled_hearts.h).
  *

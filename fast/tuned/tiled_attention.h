@@ -1,4 +1,4 @@
-/* tiled_attention.h -- the tiled attention (attention.h) as hearts (heads.h)
+/* tiled_attention.h -- the tiled attention (attention.h) as cores (heads.h)
  *
  * A block of queries against all keys, so that the threads have work when there is one head; or one side of a window of
  * tokens against itself.  Each is part one->part of a head.  The caller's `a` has the numbers of queries, keys and

@@ -3,7 +3,7 @@
  *     build/figures/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
  *
- * One line for each step of figures/rungs: multiply-adds and bytes by formula (bytes without projections), and median
+ * One line for each step of figures/ladders: multiply-adds and bytes by formula (bytes without projections), and median
  * and quartiles of R runs (5), or of as many as S seconds (20) allow.  The last step runs with T threads (all cores),
  * the others with one.  Before them come the projections alone, after them the fast form with one thread and with T.
  * The benchmark harness (judge.h) compares all with the first step; a difference is an error. */
@@ -91,7 +91,7 @@ static int add_all(struct line *lines, const struct ladder *ladder, const struct
 static void print_all(const struct line *lines, int count, const struct problem *p)
 {
     double before = 0;
-    printf("#rung\tidea\tthreads\trepeats\tmultiply_adds\tasked_bytes\tmoved_bytes\tmedian_seconds\tq1_seconds"
+    printf("#step\tidea\tthreads\trepeats\tmultiply_adds\tasked_bytes\tmoved_bytes\tmedian_seconds\tq1_seconds"
            "\tq3_seconds\tfaster\n");
     for (const struct line *l = lines; l < lines + count; l++) {
         char bytes[80] = "–\t–", faster[40] = "–";

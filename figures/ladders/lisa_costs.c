@@ -92,7 +92,7 @@ double lisa_by_pairs(const void *params) { return by_spectra(params, 1, 2, of_ff
 double lisa_by_lanes(const void *params) { return by_spectra(params, LANES, 2, of_lanes); }
 double lisa_by_registers(const void *params) { return by_spectra(params, LANES, 2, of_registers); }
 
-/* Step `rung`, by each pair of tokens or each point of each channel. */
+/* Step `step`, by each pair of tokens or each point of each channel. */
 struct traffic lisa_traffic(const void *params, int step)
 {
     const struct lisa_problem *p = params;

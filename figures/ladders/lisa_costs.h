@@ -1,6 +1,6 @@
 /* lisa_costs.h -- what each step of lisa.c costs, by formula
  *
- * tests/figures/test_ladder.c compares multiply-adds with counts; rungs.h defines the bytes. */
+ * tests/figures/test_ladder.c compares multiply-adds with counts; steps.h defines the bytes. */
 
 #ifndef TWICETOLD_LISA_COSTS_H
 #define TWICETOLD_LISA_COSTS_H

@@ -444,7 +444,7 @@ static double one_by_one(const void *params) { return tiles_met((const struct ms
 static double by_lanes(const void *params) { return tiles_met((const struct msa_problem *)params, LANES); }
 static double by_registers(const void *params) { return tiles_met((const struct msa_problem *)params, WIDE * LANES); }
 
-/* Reals for each pair of a query and a key, in the order of the rungs. */
+/* Reals for each pair of a query and a key, in the order of the steps. */
 static struct traffic traffic(const void *params, int step)
 {
     const struct msa_problem *p = params;

@@ -49,7 +49,7 @@ def requests(table):
     """A chapter's counts of what CUDA versions ask of the memory."""
     columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
                ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
-    groups = [(note, [(row["rung"], row) for row in rows]) for note, rows in table.sections]
+    groups = [(note, [(row["step"], row) for row in rows]) for note, rows in table.sections]
     return counts("What each version asks of the memory", columns, groups, [
         "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.",
         "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.",
@@ -791,13 +791,13 @@ def ladder_tables(run):
 def ladder(name, operator):
     def called(row):
         if row["threads"] == "1":
-            return row["rung"]
-        return f"fast, {row['threads']} threads" if row["rung"] == "fast" else f"{row['rung']} ({row['threads']})"
+            return row["step"]
+        return f"fast, {row['threads']} threads" if row["step"] == "fast" else f"{row['step']} ({row['threads']})"
 
     def layout(run):
         table = run.read(name)
-        steps = [(called(row), row) for row in table.rows if row["rung"] not in ("projections", "fast")]
-        fast = [(called(row), row) for row in table.where(rung="fast")]
+        steps = [(called(row), row) for row in table.rows if row["step"] not in ("projections", "fast")]
+        fast = [(called(row), row) for row in table.where(step="fast")]
         columns = [("multiply-adds", "multiply_adds", BLUE, scaled), ("bytes asked for", "asked_bytes", BLUE, scaled),
                    ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
         layer = table.notes["ladder"].split(" --without")[0]

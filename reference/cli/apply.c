@@ -75,7 +75,7 @@ static status apply(const struct call *c)
 
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .default_value = "fast", .value = "FORM",
-     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain rungs"},
+     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain versions"},
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
     {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N",

@@ -138,5 +138,5 @@ status form_on(const struct form **form, const struct declaration *d, const char
     s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
     if (s.code) return or_emulate(s, name);
     *form = device_version(plugin, d, name);
-    return *form ? s : or_emulate(failure("the plug-in has no such rung"), name);
+    return *form ? s : or_emulate(failure("the plug-in has no such version"), name);
 }

@@ -1,4 +1,4 @@
-/* arena.c -- what a plan works in, asked for by name and shape; see room.h */
+/* arena.c -- the memory of a plan; see arena.h */
 
 #include "arena.h"
 #include <stdint.h>

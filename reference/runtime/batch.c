@@ -1,11 +1,8 @@
-/* batch.c -- a batch carried from x to y, some images at a time; see flight.h
+/* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h
  *
- * What it buys that threads go on with what others have left: on two cores of a Zen 3, one of them shared with a process
- * that does nothing else but run, layers with two threads took, in two trials of 8 and of 5 rounds by turns with
- * shares that are fixed, 0.97 and 0.69 of the time (LiSA), 0.77 and 0.90 (StructSA), 0.31 and 0.83 (ChoP'D), 0.93 and
- * 0.87 (HiLo), 0.81 and 1.13 (self-attention, whose blocks are few): much is chance there.  With both cores to themselves
- * it makes hardly a difference.  To see it, let the loop over shares end after the first.  ELSA's strips
- * (fast/tuned/elsa/elsa.c) stay where they are. */
+ * Work stealing against static shares, two threads, one of two cores busy, ratio of times in two runs: LiSA 0.97 and
+ * 0.69, StructSA 0.77 and 0.90, ChoP'D 0.31 and 0.83, HiLo 0.93 and 0.87, self-attention 0.81 and 1.13 (it has few
+ * blocks).  On idle cores there is hardly a difference.  ELSA's strips (fast/tuned/elsa/elsa.c) have static shares. */
 
 #include "batch.h"
 #include <omp.h>

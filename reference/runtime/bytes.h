@@ -1,7 +1,7 @@
 /* bytes.h -- how much memory, work and threads a program may take, and what it says where
  * that is too little
  *
- * What a problem needs is known before any of it is taken (room.h), and what it
+ * What a problem needs is known before any of it is taken (arena.h), and what it
  * multiplies before it begins (plan.h), so a size that does not fit is refused at once,
  * and not by the machine an hour later, or the day after. */
 

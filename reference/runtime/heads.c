@@ -37,7 +37,7 @@ double projections_multiply_adds(const struct problem *p)
     return names.error.code ? NAN : heads_multiply_adds(&params);
 }
 
-/* ---- hearts ---------------------------------------------------------------- */
+/* ---- cores ---------------------------------------------------------------- */
 
 void branch_attend(const struct team *t, const struct branch *b)
 {
@@ -57,7 +57,7 @@ void branch_attend(const struct team *t, const struct branch *b)
     }
 }
 
-/* ---- from x to y with one heart -------------------------------------------- */
+/* ---- from x to y with one core -------------------------------------------- */
 
 static size_t width_of(const struct heads *heads)
 {
@@ -126,7 +126,7 @@ void heads_join(const struct team *t)
     if (heads->joined) team_linear(t, t->y, C, heads->joined, C, &heads->output, tokens);
 }
 
-/* A heart between copies of its own. */
+/* A core between copies of its own. */
 static void dense_core(const struct head *given)
 {
     const struct heads *heads = given->plan->state;
@@ -164,7 +164,7 @@ static void run_chunk(const struct team *t)
     heads_project(t);
     team_barrier(t);
 
-    /* Step 2: the heart, once for each part of each head of each image. */
+    /* Step 2: the core, once for each part of each head of each image. */
     branch_attend(t, &all);
     team_barrier(t);
 

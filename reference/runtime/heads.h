@@ -6,17 +6,17 @@
  *     one head at a time, Y = f(Q, K, V);
  *     the heads side by side again, and y = Y W_o^T + b_o where W_o is given.
  *
- * A form brings f, its heart; what stands here brings the rest.  Heads and images
- * are independent, so they are shared by the threads; a heart that can be cut
+ * A form brings f, its core; what stands here brings the rest.  Heads and images
+ * are independent, so they are shared by the threads; a core that can be cut
  * further (blocks of queries, windows) says into how many parts, and is called
- * once for each.  A heart whose heads depend on each other takes them all, and
+ * once for each.  A core whose heads depend on each other takes them all, and
  * then query and key may have Q channels in place of C: w_qkv has 2Q + C rows.
  *
  * Operators with other projections (HiLo, SRA) run their batches themselves (batch.h) and
  * call branch_attend for the heads of each branch.
  *
- * Memory: N (2Q + C) reals for the projection of every image in flight, N C more
- * where W_o is given, and what hearts ask for.  Multiply-adds of the whole
+ * Memory: N (2Q + C) reals for the projection of every image of a chunk, N C more
+ * where W_o is given, and what cores ask for.  Multiply-adds of the whole
  * batch: B N (2Q + C) C, and B N C^2 more with W_o. */
 
 #ifndef TWICETOLD_HEADS_H
@@ -71,7 +71,7 @@ double projections_multiply_adds(const struct problem *p);
     {.name = "w_o", .shape = "C C", .optional = true, .fan_in = "C", .meaning = "output projection"}, \
     {.name = "b_o", .shape = "C", .optional = true, .needs = "w_o", .fan_in = "C", .meaning = "its bias"}
 
-/* ---- hearts ---------------------------------------------------------------- */
+/* ---- cores ---------------------------------------------------------------- */
 
 /* One head of one image, or all its heads. */
 struct head {
@@ -85,14 +85,14 @@ struct head {
     size_t thread;              /* whose arrays of PER_THREAD are its own */
 };
 
-/* An array of PER_THREAD as this heart's own. */
+/* The copy of a PER_THREAD array that belongs to this head's thread. */
 static inline real *head_thread(const struct head *head, const real *array)
 {
     return (real *)arena_thread(&head->plan->arena, array, head->thread);
 }
 
 /* Heads side by side, with queries, keys and outputs wherever they lie.
- * Pointers are to the first head of the first image in flight. */
+ * Pointers are to the first head of the first image of a chunk. */
 struct branch {
     void (*core)(const struct head *);
     size_t heads, parts;        /* of an image; of a head */
@@ -103,12 +103,12 @@ struct branch {
     size_t y_stride, q_stride, kv_stride;
 };
 
-/* The hearts of a branch, those that the calling thread takes. */
+/* The cores of a branch, those that the calling thread takes. */
 void branch_attend(const struct team *t, const struct branch *branch);
 
-/* ---- from x to y with one heart ------------------------------------------- */
+/* ---- from x to y with one core ------------------------------------------- */
 
-/* What a form says of its heart. */
+/* What a form says of its core. */
 struct core_options {
     void (*core)(const struct head *);
     bool whole;                 /* it takes all heads of an image at once */
@@ -126,16 +126,16 @@ struct heads {
     struct heads_problem params;
     struct core_options core;
     struct linear input, output;
-    real *qkv;                  /* [in flight][N][2Q + C] */
-    real *joined;               /* [in flight][N][C], only where W_o is given */
-    real *q, *k, *v, *y;        /* of each thread, where the heart wants them dense */
+    real *qkv;                  /* [chunk][N][2Q + C] */
+    real *joined;               /* [chunk][N][C], only where W_o is given */
+    real *q, *k, *v, *y;        /* of each thread, where the core wants them dense */
 };
 
 void heads_prepare(struct plan *plan, struct core_options core);
 status heads_load(struct plan *plan);
 status heads_run(struct plan *plan, real *y, const real *x);
 
-/* The steps of a flight alone, for forms with another middle: heads_project
+/* The steps of a chunk alone, for forms with another middle: heads_project
  * writes heads->qkv; the middle writes heads_joined, which is y itself where
  * there is no w_o; heads_join reads it.  All threads meet before and after the
  * middle by team_barrier. */

@@ -51,7 +51,7 @@ void memory_fail_after(long requests);
 void memory_fail_once(long requests);
 
 /* For tests: from now on each new block is filled with junk, bytes of 0xff, and so is a plan's workspace before
- * each load and run (room.h).  As reals these bytes are NaN, and as an index they are out of range. */
+ * each load and run (arena.h).  As reals these bytes are NaN, and as an index they are out of range. */
 void memory_set_junk(bool junk);
 
 /* Fills bytes with junk if that was asked for. */

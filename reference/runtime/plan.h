@@ -2,7 +2,7 @@
  *
  * A form is one way to compute an operator: a name and a few functions.
  *
- *     prepare     asks the plan's room for arrays (room.h); knows sizes alone
+ *     prepare     declares arrays in the plan's arena (arena.h); knows only sizes
  *     load        fills what is kept of the parameters: tables, spectra, repacked
  *                 weights; may be called again when parameters have changed
  *     run         y from x, as often as one likes; allocates nothing
@@ -38,7 +38,7 @@ struct form {
     status (*prepare)(struct plan *);                       /* NULL: asks for nothing */
     status (*load)(struct plan *);                          /* NULL: keeps nothing */
     status (*run)(struct plan *, real *y, const real *x);
-    void (*release)(struct plan *);                         /* NULL but where a library keeps what no room holds */
+    void (*release)(struct plan *);                         /* NULL unless the form owns handles outside the arena */
     double (*multiply_adds)(const void *params);                /* of one run, by formula, from the resolved problem */
 };
 
@@ -59,8 +59,8 @@ struct plan {
 status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads);
 
 /* Step by step.  plan_prepare takes a few hundred bytes, needs no data, and
- * leaves arena_bytes(&plan->room) known.  The workspace is the plan's own where
- * it is NULL (room.h).  A step that fails has released the plan. */
+ * leaves arena_bytes(&plan->arena) known.  If `scratch` is NULL, the plan
+ * allocates its scratch memory itself (arena.h).  A step that fails has released the plan. */
 status plan_prepare(struct plan *plan, const struct problem *p, const struct form *form, int threads);
 status plan_allocate(struct plan *plan, void *scratch);
 status plan_load(struct plan *plan);

@@ -486,7 +486,7 @@ int main(void)
 {
     name_plugin();
     Suite *suite = suite_create("cuda");
-    TCase *versions = add_case(suite, "every rung, emulated");
+    TCase *versions = add_case(suite, "every version, emulated");
     tcase_add_loop_test(versions, every_version_is_its_operator, 0, (int)COUNT(size));
     TCase *devices = add_case(suite, "every device, emulated");
     tcase_add_loop_test(devices, cuda_equals_fast_on_every_device, 0, (int)COUNT(large));
@@ -501,7 +501,7 @@ int main(void)
     tcase_add_loop_test(versions, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
     tcase_add_loop_test(versions, equal_values_come_back, 0, 2);
 #endif
-    TCase *device = add_case(suite, "every rung, on the device");
+    TCase *device = add_case(suite, "every version, on the device");
     tcase_set_timeout(device, 300);
     tcase_add_test(device, every_version_is_its_operator_on_the_device);
     return run_suite(suite);

@@ -1,4 +1,4 @@
-/* test_ladder.c -- the two ladders of figures/rungs: every step computes its operator and costs what it says
+/* test_ladder.c -- the two ladders of figures/ladders: every step computes its operator and costs what it says
  *
  * These steps are in no list of forms, so test_promises.c does not find them; their properties are tested here. */
 
@@ -186,7 +186,7 @@ START_TEST(ladder_figures_are_those_of_the_formulas)
     succeeds(ladder->declaration->resolve(of, &p));
     for (struct tsv *t = tsv_open(drawn_on[_i].path); tsv_row(t);) {
         const struct form *step = &ladder->step[r].form;
-        if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "rung"), step->name)) continue;
+        if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "step"), step->name)) continue;
         const struct traffic bytes = ladder->traffic(of, r++);
         ck_assert(tsv_number(t, "multiply_adds") == nearbyint(form_multiply_adds(step, &p)));
         ck_assert(tsv_number(t, "asked_bytes") == nearbyint(bytes.asked));
@@ -200,7 +200,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ladder");
-    TCase *steps = add_case(suite, "rungs");
+    TCase *steps = add_case(suite, "steps");
     tcase_add_loop_test(steps, every_step_is_the_equation, 0, (int)COUNT(size));
     tcase_add_loop_test(steps, rungs_have_the_properties_of_forms, 0, (int)COUNT(ladders));
     tcase_add_loop_test(steps, ladders_reject_what_they_do_not_know, 0, (int)COUNT(unknown));

@@ -84,7 +84,7 @@ static double relative_length(const real *a, const real *b, size_t n)
 
 /* ---- a transform by itself --------------------------------------------- */
 
-/* Tables of n points, ready to run; the room holds them. */
+/* Tables of n points, ready to run; the arena holds them. */
 static struct arena ready(struct vec_fft *fft, size_t n)
 {
     struct arena arena = arena_open(1);

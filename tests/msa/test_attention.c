@@ -288,7 +288,7 @@ static struct position position(int n)
     return p;
 }
 
-/* Its embedding, loaded: the last of p's tables, released with the room. */
+/* Its embedding, loaded: the last of p's tables, released with the arena. */
 static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct arena *arena, const struct position *p)
 {
     *arena = arena_open(1);

@@ -263,7 +263,7 @@ static struct fixture drawn(int n)
     return fixture(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
 }
 
-/* y of a trial by the equations above. */
+/* y of a fixture by the equations above. */
 static real *expected_output(const struct fixture *t, entry *one)
 {
     const struct problem *p = &t->problem;

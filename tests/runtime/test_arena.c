@@ -208,7 +208,7 @@ START_TEST(too_many_arrays_are_an_error)
 }
 END_TEST
 
-/* ---- flights ----------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------- */
 
 #define ITEMS 5                 /* of an image, in each loop */
 #define IMAGES 7                /* at most */
@@ -312,7 +312,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("room");
+    Suite *suite = suite_create("arena");
     TCase *arenas = add_case(suite, "rooms");
     tcase_add_test(arenas, arrays_do_not_overlap);
     tcase_add_test(arenas, bytes_are_added_up);
@@ -320,7 +320,7 @@ int main(void)
     tcase_add_test(arenas, no_entries_are_no_array);
     tcase_add_loop_test(arenas, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
     tcase_add_test(arenas, too_many_arrays_are_an_error);
-    TCase *batches = add_case(suite, "flights");
+    TCase *batches = add_case(suite, "batches");
     tcase_add_loop_test(batches, every_item_is_done_once, 0, (int)COUNT(teams));
     tcase_add_loop_test(batches, idle_threads_steal_work, 2, 6);
     tcase_add_test(batches, shares_are_equal);

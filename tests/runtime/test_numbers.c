@@ -38,7 +38,7 @@ static struct fixture drawn(int at)
     return fixture(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
 }
 
-/* Tensor r of the trial, x of its first image; NULL if it is absent, or must be finite. */
+/* Tensor r of the fixture, x of its first image; NULL if it is absent, or must be finite. */
 static real *tensor_of(const struct fixture *t, size_t r, size_t *count)
 {
     *count = r ? t->problem.tensor[r].count : t->inputs / 2;

@@ -20,7 +20,7 @@
 #define THREADS 8
 #define MOST 160                /* forms of all operators */
 
-/* A form of an operator, a trial of it, and its output alone, with one and with two threads. */
+/* A form of an operator, a fixture of it, and its output alone, with one and with two threads. */
 static struct one { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 

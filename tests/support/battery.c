@@ -28,7 +28,7 @@ static int rows(const void *table, size_t size)
 
 static int variants(const struct battery *b) { return b->variants ? ROWS(b->variants) : 1; }
 
-/* The trial of test i in a table, and its options. */
+/* The fixture of test i in a table, and its options. */
 static struct fixture fixture_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];

@@ -1,6 +1,6 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The sources of naive/ and figures/rungs are compiled a second time, as C++, with this class as `real`
+ * The sources of naive/ and figures/ladders are compiled a second time, as C++, with this class as `real`
  * (reference/runtime/real.h), vectors of plain_vec.h, and a namespace around all definitions (Makefile), so both builds
  * link into one program. The class has the layout of a float or double: both builds share arrays and the functions
  * of reference/.  It needs nothing of the C++ library.  Only for one thread. */

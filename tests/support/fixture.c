@@ -165,7 +165,7 @@ real *fixture_run(const struct fixture *t, const char *form, int threads)
     return fixture_run_on(t, form, threads, t->x);
 }
 
-/* Bytes that AddressSanitizer's guards add to a plan of one thread (room.h). */
+/* Bytes that AddressSanitizer's guards add to a plan of one thread (arena.h). */
 static size_t guard_bytes(const struct problem *p, const struct form *form)
 {
     struct plan plan;
@@ -216,7 +216,7 @@ const char *fault_forms_within(const struct fixture *t, const real *y, double to
     return wrong;
 }
 
-/* The row of a parameter that the trial has. */
+/* The row of a parameter that the fixture has. */
 static int present_row(const struct fixture *t, const char *name)
 {
     int row = problem_row(&t->problem, name);

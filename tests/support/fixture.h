@@ -1,6 +1,6 @@
 /* fixture.h -- one random problem, run by any form
  *
- *     struct trial t = trial("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
+ *     struct fixture t = fixture("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
  *     within("...", fixture_difference(&t, "fast", 2), tolerance);
  *
  * makes random x [3][60][8] and parameters except w_o, runs the naive form once, and compares another form with it.
@@ -69,7 +69,7 @@ double fixture_difference(struct fixture *t, const char *form, int threads);
 const char *fault_forms_equal(const struct fixture *t, const real *y);
 const char *fault_forms_within(const struct fixture *t, const real *y, double tolerance);
 
-/* One of the trial's parameters, to be written to, and how many numbers it has. */
+/* One of the fixture's parameters, to be written to, and how many numbers it has. */
 real *fixture_tensor(struct fixture *t, const char *name);
 size_t fixture_count(const struct fixture *t, const char *name);
 
@@ -78,7 +78,7 @@ void fixture_put(struct fixture *t, const char *name, const real *values);
 void fixture_put_identity(struct fixture *t, const char *name, size_t n);
 void fixture_fill(struct fixture *t, const char *name, double value);
 
-/* Copies parameters of these names, parted by blanks, from one trial to another that has them in equal sizes. */
+/* Copies parameters of these names, parted by blanks, from one fixture to another that has them in equal sizes. */
 void fixture_take(struct fixture *to, const struct fixture *from, const char *names);
 
 /* Most bytes of a form from prepare to the end of a run, without AddressSanitizer's guards. */

@@ -12,7 +12,7 @@
 #include "../../reference/runtime/random.h"
 
 
-/* Form f of the trial's operator, or NULL. */
+/* Form f of the fixture's operator, or NULL. */
 static const struct form *form_at(const struct fixture *t, int f)
 {
     return operator_form_at(t->problem.declaration, f);

@@ -1,6 +1,6 @@
 /* properties.h -- properties of every form of every operator
  *
- * Each function checks all forms of an operator on a trial (fixture.h) with at least two images, or on a problem without
+ * Each function checks all forms of an operator on a fixture (fixture.h) with at least two images, or on a problem without
  * data.  test_promises.c runs them for every operator. */
 
 #ifndef TWICETOLD_TESTS_PROPERTIES_H

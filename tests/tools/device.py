@@ -23,7 +23,7 @@ import sys
 import time
 
 BUILD, BUDGET = os.environ.get("BUILD") or "build", float(os.environ.get("BUDGET") or 540)
-CASE = "every rung, on the device"
+CASE = "every version, on the device"
 TIMED = [
     "msa --grid 14x14 28x28 56x56 --channels 192 --heads 6 --batch 8",
     "lisa --grid 14x14 28x28 56x56 --channels 192 --heads 6 --batch 8 --sizes D=16",

@@ -3,7 +3,7 @@
  *     exercise_count OPERATOR CHANNELS SIZES OPTIONS      lisa 8 D=3 "--grid 5x4 --heads 2"
  *
  * Runs the counting build (counting.h) of the naive form once on one image.  tests/tools/exercise.py links it with the
- * solution. It is a suite of one test because trial() needs Check. */
+ * solution. It is a suite of one test because fixture() needs Check. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,7 +56,7 @@ struct box_pool_factor {
 };
 
 /* out [H][W] from plane [H][W] of one component; they may be the same.  factor
- * may be NULL; room is the one that prepare was given. */
+ * may be NULL; arena is the one that prepare was given. */
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
                     const struct box_pool_factor *factor, const struct arena *arena, size_t thread);
 

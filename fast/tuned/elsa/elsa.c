@@ -224,7 +224,7 @@ static status prepare(struct plan *plan)
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, H = p->grid.size[0], W = p->grid.size[1];
     size_t maps = p->heads.h * p->entries, share_of_rows = (H - 1) / (size_t)plan->threads + 1, slots;
 
-    /* Step 1: Eq. 4 is a heart; the others fly by themselves. */
+    /* Step 1: Eq. 4 is a core; the others run their batches themselves. */
     if (p->equation == 4) {
         heads_prepare(plan, (struct core_options){
             .core = elsa_unified, .whole = true, .parts = N, .maps = &linear_packed,

@@ -4,7 +4,7 @@
  * stands for all of them.  In a window's mean it counts in the divisor only.
  *
  * 1. Each thread takes images of its own from pooling to projection, so that everything between x and y stays in its
- *    cache.  The threads share a single image, or those left over, step by step (flight.h).
+ *    cache.  The threads share a single image, or those left over, step by step (batch.h).
  * 2. Weights are repacked once (packed_linear.h), and maps of one input are one map.
  * 3. Small windows in the lanes (window_attention.h).
  * 4. Lo-Fi by the tiled attention, with keys and values where the map left them.
@@ -19,7 +19,7 @@
 #include "../tiled_attention.h"
 #include "window_attention.h"
 
-/* Tensors of one image, or one for each thread where images fly apart. */
+/* Tensors of one image, or one for each thread if each thread has its own image. */
 struct hilo_fast {
     bool per_thread;
     bool coarse_queries;        /* Lo-Fi's queries beside its keys, from the same rows */
@@ -35,7 +35,7 @@ struct hilo_fast {
     struct tiled tiled;
 };
 
-/* ---- the hearts ------------------------------------------------------- */
+/* ---- the cores ------------------------------------------------------- */
 
 /* The mean of one window's tokens; the padding adds nothing. */
 static void pool(real *mean, const real *x, const struct hilo_problem *p, size_t window)
@@ -165,7 +165,7 @@ static status prepare(struct plan *plan)
     arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld);
     arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld);
 
-    /* Step 3: the hearts. */
+    /* Step 3: the cores. */
     if (small) window_attention_prepare(arena, &f->small, p->s, p->c);
     tiled_prepare(&f->tiled, plan, (struct attention){.queries = f->R, .keys = n, .channels = p->c}, ld / p->c,
                   hd && !small ? p->windows.entries : 0);

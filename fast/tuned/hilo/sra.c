@@ -3,7 +3,7 @@
  * A convolution whose stride is its width meets every token once.  So patches are laid out as rows of s^2 C numbers,
  * and the convolution is a linear map of these, its weights repacked once (packed_linear.h).  The rows take as much
  * memory as the tokens, which the output of the heads reuses.  The threads share a few images at a time from x to y
- * (flight.h).
+ * (batch.h).
  *
  * Contract: reference/sra.h. */
 
@@ -17,10 +17,10 @@
 struct sra_fast {
     struct linear query, convolution, key_value, output;
     real *row;                  /* [s][s][C]: a row of the convolution, while loading */
-    real *q;                    /* [in flight][N][C] */
-    real *patches;              /* [in flight][M][s][s][C]; then, [in flight][N][C], the heads side by side */
-    real *reduced;              /* [in flight][M][C], NULL where s = 1 */
-    real *kv;                   /* [in flight][M][2C] */
+    real *q;                    /* [chunk][N][C] */
+    real *patches;              /* [chunk][M][s][s][C]; then, [chunk][N][C], the heads side by side */
+    real *reduced;              /* [chunk][M][C], NULL where s = 1 */
+    real *kv;                   /* [chunk][M][2C] */
     struct tiled tiled;
 };
 
@@ -101,7 +101,7 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->output, &linear_packed, arena, C, p->w_o ? C : 0);
     arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C);
 
-    /* Step 2: the images in flight. */
+    /* Step 2: the images of a chunk. */
     arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C);
     arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C);
     arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C);

@@ -41,10 +41,10 @@ struct lisa_fast {
     size_t rows, row;           /* of an image; points of a row on its circle */
     size_t a_reals;             /* of a pair's a: 2 rows row, and room for a vector behind it */
     size_t field_reals;         /* of a field, or of a token where that is more */
-    real *a;                    /* [in flight][h][pairs][rows][row][2]; in Eq. 4 the query.  Points of a row here and
+    real *a;                    /* [chunk][h][pairs][rows][row][2]; in Eq. 4 the query.  Points of a row here and
                                  * in `query` lie in lane_fft_order, behind the tokens zeros or never read */
-    real *query;                /* [in flight][h][blocks][rows][row][L]; in Eq. 4 NULL */
-    real *keys;                 /* in Eq. 4 the key, [in flight][h][2 pairs][N], else NULL */
+    real *query;                /* [chunk][h][blocks][rows][row][L]; in Eq. 4 NULL */
+    real *keys;                 /* in Eq. 4 the key, [chunk][h][2 pairs][N], else NULL */
     real *w_through, *b_through; /* one head: W_o W_v and W_o b_v, else NULL */
     real *bb_through;           /* W_o bb, while loading */
     real *spectra;              /* [half] points of each block of the key; later, in the room of two such for

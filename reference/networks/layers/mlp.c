@@ -22,7 +22,7 @@ struct mlp {
 struct mlp_form {
     struct linear first, second;
     real *conv;                 /* [3][3][hidden] */
-    real *hidden;               /* [images in flight][N][hidden] */
+    real *hidden;               /* [images of a chunk][N][hidden] */
     real *rows;                 /* of each thread [tile][hidden] */
 };
 
