@@ -11,19 +11,12 @@
 #include <string.h>
 #include "../io/atomic_file.h"
 #include "../io/safetensors.h"
-#include "../runtime/lookup.h"
 #include "command.h"
 
 static const struct command *const commands[] = {
     &list_command, &help_command, &version_command, &apply_command, &parameters_command, &compare_command,
     &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
-
-const char *own_text(const struct call *c, const char *option, const char *missing)
-{
-    const char *text = problem_text(&c->own, option);
-    return text && *text ? text : missing;
-}
 
 /* ---- the words of a command ------------------------------------------- */
 

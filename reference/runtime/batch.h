@@ -26,6 +26,7 @@
 
 #include "linear.h"
 #include "plan.h"
+#include "share.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,13 +67,6 @@ struct team_count {
     bool open;
     size_t *taken;              /* how many items of every share, the team's (flight.c) */
 };
-
-/* Where share `part` of `parts` of so many items begins; share `parts` begins
- * where all end.  The first shares take one more where they are not equal. */
-static inline size_t share(size_t items, size_t part, size_t parts)
-{
-    return items / parts * part + (part < items % parts ? part : items % parts);
-}
 
 /* team_next where there are several threads. */
 bool team_next_shared(const struct team *t, size_t items, size_t *item);
