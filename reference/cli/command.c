@@ -24,3 +24,12 @@ const char *own_text(const struct call *c, const char *option, const char *missi
     const char *text = problem_text(&c->own, option);
     return text && *text ? text : missing;
 }
+
+struct problem_sizes own_sizes(const struct call *c)
+{
+    return (struct problem_sizes){
+        .words = c->words, .word = c->word, .grid = own_text(c, "grid", NULL),
+        .batch = problem_size(&c->own, "B"), .channels = problem_size(&c->own, "C"),
+        .sizes = own_text(c, "sizes", NULL), .without = own_text(c, "without", NULL),
+    };
+}
