@@ -549,7 +549,7 @@ class Commands(Case):
     def test_verify_finds_a_wrong_form(self):
         """A wrong exponential spoils the naive softmax; the smallest change exceeds only the bound of the rms.  NaN is
         beyond, in one form or in both.  The bounds are 32 sqrt(T) u and an eighth of it, with T multiply-adds for each
-        of the 2 x 72 x 12 entries of y, as --max-work tells."""
+        of the 2 x 72 x 12 entries of y, from --max-work."""
         work = float(re.search(r"makes (\S+) multiply-adds", run("verify msa --max-work 1").err)[1])
         bound = 32 * math.sqrt(work / (2 * 72 * 12)) * ROUNDOFF
         for entries in self.verified("msa").values():

@@ -1,6 +1,7 @@
 /* layers.c -- the list of layers; see layers.h */
 
-#include "layer.h"
+#include "layers.h"
+#include <string.h>
 
 extern const struct form layer_patch_form, layer_norm_form, layer_mlp_form, layer_depthwise_form, layer_linear_form,
     layer_merge_form, layer_deform_form, layer_position_form, layer_head_form;
