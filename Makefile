@@ -67,7 +67,8 @@ THEOREMS   := $(filter-out %/test_hilo_errata,$(basename $(wildcard tests/*/test
 TESTS      := $(basename $(wildcard tests/*/test_*.c))
 SCRIPTS    := $(wildcard tests/*/test_*.py)
 EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
-FLOAT_ONLY  = tests/tools/% %/test_live %/test_harness %/test_lookup %/test_emulator %/test_device %/test_fuzz
+FLOAT_ONLY  = tests/tools/% %/test_live %/test_harness %/test_lookup %/test_emulator %/test_device %/test_fuzz \
+              %/test_standalone.py
 SLOW        = %/test_exercises.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
 SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) \
               $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS))) $(EXACT_SUITES)

@@ -39,26 +39,26 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
         }
 }
 
-void attention_copies_prepare(struct attention_copies *own, struct arena *arena,
+void attention_copies_prepare(struct attention_copies *copies, struct arena *arena,
                               size_t queries, size_t keys, size_t channels)
 {
-    arena_reals(arena, PER_THREAD, &own->q, "the query of a head", queries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &own->k, "the key of a head", keys, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &own->v, "the value of a head", keys, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &own->y, "the output of a head", queries, channels, 1, 1);
-    arena_reals(arena, PER_THREAD, &own->a, "the attention of all pairs", queries, keys, 1, 1);
+    arena_reals(arena, PER_THREAD, &copies->q, "the query of a head", queries, channels);
+    arena_reals(arena, PER_THREAD, &copies->k, "the key of a head", keys, channels);
+    arena_reals(arena, PER_THREAD, &copies->v, "the value of a head", keys, channels);
+    arena_reals(arena, PER_THREAD, &copies->y, "the output of a head", queries, channels);
+    arena_reals(arena, PER_THREAD, &copies->a, "the attention of all pairs", queries, keys);
 }
 
-void attention_naive_head(const struct head *one, const struct attention_copies *own, const real *r,
+void attention_naive_head(const struct head *head, const struct attention_copies *copies, const real *r,
                           real scale, size_t queries, size_t keys, size_t channels)
 {
-    real *q = head_thread(one, own->q), *k = head_thread(one, own->k), *v = head_thread(one, own->v), *y = head_thread(one, own->y);
+    real *q = head_thread(head, copies->q), *k = head_thread(head, copies->k), *v = head_thread(head, copies->v), *y = head_thread(head, copies->y);
 
-    head_gather(q, one->q, one->q_stride, queries, channels);
-    head_gather(k, one->k, one->kv_stride, keys, channels);
-    head_gather(v, one->v, one->kv_stride, keys, channels);
-    attention_naive(y, head_thread(one, own->a), q, k, v, r, scale, queries, keys, channels);
-    head_scatter(one->y, one->y_stride, y, queries, channels);
+    head_gather(q, head->q, head->q_stride, queries, channels);
+    head_gather(k, head->k, head->kv_stride, keys, channels);
+    head_gather(v, head->v, head->kv_stride, keys, channels);
+    attention_naive(y, head_thread(head, copies->a), q, k, v, r, scale, queries, keys, channels);
+    head_scatter(head->y, head->y_stride, y, queries, channels);
 }
 
 void toeplitz(real *R, const real *e, size_t e_stride, const grid *g, size_t columns)

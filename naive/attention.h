@@ -22,11 +22,11 @@ void attention_naive_weights(real *a, const real *q, const real *k, const real *
 /* Room for that, one for each thread: dense copies of a head, and its kernel. */
 struct attention_copies { real *q, *k, *v, *y, *a; };
 
-void attention_copies_prepare(struct attention_copies *own, struct arena *arena,
+void attention_copies_prepare(struct attention_copies *copies, struct arena *arena,
                               size_t queries, size_t keys, size_t channels);
 
 /* The same of a head whose rows lie apart: copied out, attended, and back. */
-void attention_naive_head(const struct head *one, const struct attention_copies *own, const real *r,
+void attention_naive_head(const struct head *head, const struct attention_copies *copies, const real *r,
                           real scale, size_t queries, size_t keys, size_t channels);
 
 /* Eq. 2, R = T(e) on a grid of N tokens: R_ij,d = e[j - i],d for d below `columns`; R is [N][N][columns], and the

@@ -88,22 +88,22 @@ struct chopd_naive {
 
 static status prepare(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->N, R = p->R;
 
     chopd_gate_prepare(&f->gate, arena, p, 1);
     arena_reals(arena, PER_RUN, &f->P, "the shares of boxes P", N, N, R, p->G);
-    arena_reals(arena, PER_RUN, &f->u2, "the factor u2", N, N, R, 1);
-    arena_reals(arena, PER_RUN, &f->u13, "the gate u13", N, R, 1, 1);
+    arena_reals(arena, PER_RUN, &f->u2, "the factor u2", N, N, R);
+    arena_reals(arena, PER_RUN, &f->u13, "the gate u13", N, R);
     arena_reals(arena, PER_RUN, &f->w, "the tensor W", N, N, p->C, p->D);
     return arena_status(arena);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     const struct chopd_naive *f = plan->state;
     size_t N = p->N, C = p->C, D = p->D;
 
@@ -123,12 +123,15 @@ static status run(struct plan *plan, real *y, const real *x)
 }
 
 /* The boxes once, all else for each image. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct chopd_problem *p = of;
+    const struct chopd_problem *p = params;
     double pairs = (double)p->N * (double)p->N, R = (double)p->R, G = (double)p->G, CD = (double)p->C * (double)p->D;
     return pairs * R * G * 2
          + (double)p->B * (pairs * CD * (3 * R + 1) + 3 * (double)p->N * R + chopd_gate_multiply_adds(p));
 }
 
-const struct form chopd_naive = {"naive", sizeof(struct chopd_naive), prepare, NULL, run, NULL, multiply_adds};
+const struct form chopd_naive = {
+    .name = "naive", .state = sizeof(struct chopd_naive), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -51,7 +51,7 @@ struct dfc_cp_naive {
 
 static status prepare(struct plan *plan)
 {
-    const struct dfc_problem *p = plan->of;
+    const struct dfc_problem *p = plan->params;
     struct dfc_cp_naive *f = plan->state;
     arena_reals(&plan->arena, PER_RUN, &f->w, "the tensor W", p->B * p->M, p->N, p->C, p->D);
     return arena_status(&plan->arena);
@@ -59,7 +59,7 @@ static status prepare(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct dfc_problem *p = plan->of;
+    const struct dfc_problem *p = plan->params;
     const struct dfc_cp_naive *f = plan->state;
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D;
 
@@ -69,10 +69,13 @@ static status run(struct plan *plan, real *y, const real *x)
     return status_ok();
 }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct dfc_problem *p = of;
+    const struct dfc_problem *p = params;
     return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D * (4 * (double)p->R + 1);
 }
 
-const struct form dfc_cp_naive = {"naive", sizeof(struct dfc_cp_naive), prepare, NULL, run, NULL, multiply_adds};
+const struct form dfc_cp_naive = {
+    .name = "naive", .state = sizeof(struct dfc_cp_naive), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

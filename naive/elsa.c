@@ -197,42 +197,43 @@ struct elsa_naive {
     real *contexts;             /* [N][K^2][C]   values around every token */
     real *weights;              /* [N][N]        Eq. 4 */
 };
+HEADS_FIRST(struct elsa_naive);
 
 /* One image by Algorithm 2, or the final variant, whose g takes the place of kp. */
-static void one_image(const struct head *one)
+static void one_image(const struct head *head)
 {
-    const struct elsa_problem *p = one->plan->of;
-    const struct elsa_naive *f = one->plan->state;
-    real *hp = head_thread(one, f->hp), *kp = head_thread(one, f->kp), *unfolded = head_thread(one, f->unfolded);
-    real *attention = head_thread(one, f->attention), *filters = head_thread(one, f->filters);
-    real *contexts = head_thread(one, f->contexts);
+    const struct elsa_problem *p = head->plan->params;
+    const struct elsa_naive *f = head->plan->state;
+    real *hp = head_thread(head, f->hp), *kp = head_thread(head, f->kp), *unfolded = head_thread(head, f->unfolded);
+    real *attention = head_thread(head, f->attention), *filters = head_thread(head, f->filters);
+    real *contexts = head_thread(head, f->contexts);
 
-    elsa_naive_product(hp, kp, one->q, one->k, p);
+    elsa_naive_product(hp, kp, head->q, head->k, p);
     elsa_naive_unfold(unfolded, kp, &f->area.around, p->heads.Q);
     if (p->equation) elsa_naive_logits(attention, hp, unfolded, p);
     else elsa_naive_final_logits(attention, kp, unfolded, p);
-    elsa_naive_softmax(attention, head_thread(one, f->row), p);
+    elsa_naive_softmax(attention, head_thread(head, f->row), p);
     elsa_naive_filters(filters, attention, f->ghost.factor, f->ghost.summand, p);
-    elsa_naive_unfold(contexts, one->v, &f->area.around, p->heads.C);
-    elsa_naive_apply(one->y, filters, contexts, p);
+    elsa_naive_unfold(contexts, head->v, &f->area.around, p->heads.C);
+    elsa_naive_apply(head->y, filters, contexts, p);
 }
 
 /* One image by Eq. 4, one head after the other. */
-static void one_unified_image(const struct head *one)
+static void one_unified_image(const struct head *head)
 {
-    const struct elsa_problem *p = one->plan->of;
-    const struct elsa_naive *f = one->plan->state;
-    real *weights = head_thread(one, f->weights), *row = head_thread(one, f->row);
+    const struct elsa_problem *p = head->plan->params;
+    const struct elsa_naive *f = head->plan->state;
+    real *weights = head_thread(head, f->weights), *row = head_thread(head, f->row);
 
     for (size_t a = 0; a < p->heads.h; a++) {
-        elsa_naive_weights(weights, row, one->q, one->k, &f->area, a, p);
-        elsa_naive_weigh(one->y, weights, one->v, a, p);
+        elsa_naive_weights(weights, row, head->q, head->k, &f->area, a, p);
+        elsa_naive_weigh(head->y, weights, head->v, a, p);
     }
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct elsa_problem *p = plan->of;
+    const struct elsa_problem *p = plan->params;
     struct elsa_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, entries = p->entries;
@@ -242,23 +243,23 @@ static status prepare(struct plan *plan)
     });
     elsa_area_prepare(&f->area, arena, p);
     ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
-    arena_reals(arena, PER_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->row, "the filter of a token", entries);
     if (p->equation == 4) {
-        arena_reals(arena, PER_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
+        arena_reals(arena, PER_THREAD, &f->weights, "all tokens against all", N, N);
         return arena_status(arena);
     }
-    arena_reals(arena, PER_THREAD, &f->hp, "the products", N, Q, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
-    arena_reals(arena, PER_THREAD, &f->attention, "the attention", h, entries, N, 1);
-    arena_reals(arena, PER_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
-    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
+    arena_reals(arena, PER_THREAD, &f->hp, "the products", N, Q);
+    arena_reals(arena, PER_THREAD, &f->kp, "the neighbours' products", N, Q);
+    arena_reals(arena, PER_THREAD, &f->unfolded, "the products around every token", N, entries, Q);
+    arena_reals(arena, PER_THREAD, &f->attention, "the attention", h, entries, N);
+    arena_reals(arena, PER_THREAD, &f->filters, "the filters of all channels", C, entries, N);
+    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every token", N, entries, C);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct elsa_problem *p = plan->of;
+    const struct elsa_problem *p = plan->params;
     struct elsa_naive *f = plan->state;
     elsa_area_load(&f->area, p);
     ghost_load(&f->ghost, &p->ghost);
@@ -266,10 +267,13 @@ static status load(struct plan *plan)
 }
 
 /* All that the hearts multiply, and the projections: pairs off the grid too, and in Eq. 4 all tokens with all. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct elsa_problem *p = of;
+    const struct elsa_problem *p = params;
     return elsa_multiply_adds(p, (double)p->heads.N * (double)(p->equation == 4 ? p->heads.N : p->entries));
 }
 
-const struct form elsa_naive = {"naive", sizeof(struct elsa_naive), prepare, load, heads_run, NULL, multiply_adds};
+const struct form elsa_naive = {
+    .name = "naive", .state = sizeof(struct elsa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};

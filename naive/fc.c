@@ -20,10 +20,10 @@ void fc_naive_apply(real *y, const real *x, const real *w, size_t M, size_t N, s
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct fc_problem *p = plan->of;
+    const struct fc_problem *p = plan->params;
     for (size_t i = 0; i < p->B; i++)
         fc_naive_apply(y + i * p->N * p->D, x + i * p->M * p->C, p->w, p->M, p->N, p->C, p->D);
     return status_ok();
 }
 
-const struct form fc_naive = {"naive", 0, NULL, NULL, run, NULL, fc_multiply_adds};
+const struct form fc_naive = {.name = "naive", .run = run, .multiply_adds = fc_multiply_adds};

@@ -20,7 +20,7 @@
 /* Where token i of the plane lies on the padded plane. */
 static size_t place(const struct hilo_problem *p, size_t i)
 {
-    return i / p->W * p->padded.tokens.size[1] + i % p->W;
+    return i / p->W * p->padded.grid.size[1] + i % p->W;
 }
 
 void hilo_naive_pad(real *padded, const real *x, const struct hilo_problem *p)
@@ -61,7 +61,7 @@ void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_problem 
 void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_problem *p, size_t channels)
 {
     const struct small_map map = {rows, p->windows.rows, p->windows.columns, channels};
-    size_t height = p->padded.tokens.size[0], width = p->padded.tokens.size[1];
+    size_t height = p->padded.grid.size[0], width = p->padded.grid.size[1];
     for (size_t row = 0; row < height; row++)
         bilinear_row(tokens + row * width * channels, channels, width, &map, row, height, width);
 }
@@ -89,24 +89,24 @@ struct hilo_naive {
 };
 
 /* Hi-Fi: z_i = sum_j softmax_j(q_i . k_j / sqrt(c) + r_ij) v_j. */
-static void high_head(const struct head *one)
+static void high_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_naive *f = one->plan->state;
-    attention_naive_head(one, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_naive *f = head->plan->state;
+    attention_naive_head(head, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
 }
 
 /* Lo-Fi: the same without a mask, to what every token carries. */
-static void low_head(const struct head *one)
+static void low_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_naive *f = one->plan->state;
-    attention_naive_head(one, &f->copies, NULL, p->scale, f->R, p->M, p->c);
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_naive *f = head->plan->state;
+    attention_naive_head(head, &f->copies, NULL, p->scale, f->R, p->M, p->c);
 }
 
 static void run_chunk(const struct team *t)
 {
-    const struct hilo_problem *p = t->plan->of;
+    const struct hilo_problem *p = t->plan->params;
     const struct hilo_naive *f = t->plan->state;
     size_t N = p->N, M = p->M, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     const struct branch high = {
@@ -161,14 +161,14 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = p->B};
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t B = p->B, M = p->M, n = p->n, C = p->C, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
@@ -182,25 +182,25 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->l_proj, &linear_as_it_lies, arena, ld, ld);
 
     /* Step 2: the tensors of both branches. */
-    arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C, 1);
-    arena_reals(arena, PERSISTENT, &f->mask, "the mask of the windows", hd ? M : 0, M, 1, 1);
+    arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C);
+    arena_reals(arena, PERSISTENT, &f->mask, "the mask of the windows", hd ? M : 0, M);
     arena_reals(arena, PER_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
-    arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
-    arena_reals(arena, PER_RUN, &f->high, "Hi-Fi's output", B, M, hd, 1);
-    arena_reals(arena, PER_RUN, &f->pooled, "the means of the windows", B, n, C, 1);
-    arena_reals(arena, PER_RUN, &f->low_q, "Lo-Fi's query", B, R, ld, 1);
+    arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd);
+    arena_reals(arena, PER_RUN, &f->high, "Hi-Fi's output", B, M, hd);
+    arena_reals(arena, PER_RUN, &f->pooled, "the means of the windows", B, n, C);
+    arena_reals(arena, PER_RUN, &f->low_q, "Lo-Fi's query", B, R, ld);
     arena_reals(arena, PER_RUN, &f->window_kv, "the windows' key and value", B, n, ld, 2);
     arena_reals(arena, PER_RUN, &f->low_kv, "the key and value that tokens carry", B, M, ld, 2);
-    arena_reals(arena, PER_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
-    arena_reals(arena, PER_RUN, &f->low, "Lo-Fi's output", B, R, ld, 1);
-    arena_reals(arena, PER_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld, 1);
+    arena_reals(arena, PER_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld);
+    arena_reals(arena, PER_RUN, &f->low, "Lo-Fi's output", B, R, ld);
+    arena_reals(arena, PER_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld);
     attention_copies_prepare(&f->copies, arena, M, M, p->c);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_naive *f = plan->state;
 
     linear_load(&f->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
@@ -214,9 +214,9 @@ static status load(struct plan *plan)
 
 /* All that the hearts multiply, the scale and the three of an interpolation
  * among it, and the projections of the padded plane. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct hilo_problem *p = of;
+    const struct hilo_problem *p = params;
     double M = (double)p->M, c = (double)p->c, hd = (double)p->hd, ld = (double)p->ld;
     double R = p->pooled_queries ? (double)p->n : M, core;
 
@@ -224,4 +224,7 @@ static double multiply_adds(const void *of)
     return hilo_projections(p, p->M) + (double)p->B * core;
 }
 
-const struct form hilo_naive = {"naive", sizeof(struct hilo_naive), prepare, load, run, NULL, multiply_adds};
+const struct form hilo_naive = {
+    .name = "naive", .state = sizeof(struct hilo_naive), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -237,6 +237,7 @@ struct lisa_naive {
     real *A, *a, *kernel;       /* of a head: [N][N] or [N][N][c], [N][D], [N][N] */
     real *Ga, *Gb;              /* of a head: [N][c][D] */
 };
+HEADS_FIRST(struct lisa_naive);
 
 /* Columns of ea: Eq. 5 has tables for all channels, Eq. 6 and 7 for each. */
 static size_t key_columns(const struct lisa_problem *p)
@@ -244,15 +245,15 @@ static size_t key_columns(const struct lisa_problem *p)
     return p->equation == 5 ? p->D : p->heads.c * p->D;
 }
 
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_naive *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_naive *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *q = head_thread(one, f->heads.q), *k = head_thread(one, f->heads.k), *y = one->y;
-    real *A = head_thread(one, f->A), *a = head_thread(one, f->a), *kernel = head_thread(one, f->kernel);
-    real *Ga = head_thread(one, f->Ga), *Gb = head_thread(one, f->Gb);
-    const real *v = one->v;
+    real *q = head_thread(head, f->heads.q), *k = head_thread(head, f->heads.k), *y = head->y;
+    real *A = head_thread(head, f->A), *a = head_thread(head, f->a), *kernel = head_thread(head, f->kernel);
+    real *Ga = head_thread(head, f->Ga), *Gb = head_thread(head, f->Gb);
+    const real *v = head->v;
 
     /* Step 1: query and key, which are this thread's copies, become unit vectors. */
     for (size_t i = 0; i < N; i++) {
@@ -264,7 +265,7 @@ static void one_head(const struct head *one)
     switch (p->equation) {
     case 4:
         lisa_naive_correlation(A, q, k, N, c);
-        lisa_naive_weigh(A, f->R + (p->e_columns > 1 ? one->head * N * N : 0), N);
+        lisa_naive_weigh(A, f->R + (p->e_columns > 1 ? head->number * N * N : 0), N);
         lisa_naive_output(y, A, v, NULL, NULL, N, c, 0);
         break;
     case 5:
@@ -282,11 +283,11 @@ static void one_head(const struct head *one)
         break;
     default:
         if (p->wraps) {
-            lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->g, c, D);
-            lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->g, c, D);
+            lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->grid, c, D);
+            lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->grid, c, D);
         } else {
-            lisa_naive_local_key(Ga, k, p->wa, p->ba, &p->g, &p->window, c, D);
-            lisa_naive_local_value(Gb, v, p->wb, p->bb, &p->g, &p->window, c, D);
+            lisa_naive_local_key(Ga, k, p->wa, p->ba, &p->grid, &p->window, c, D);
+            lisa_naive_local_value(Gb, v, p->wb, p->bb, &p->grid, &p->window, c, D);
         }
         lisa_naive_contraction(y, q, Ga, Gb, N, c, D);
     }
@@ -294,52 +295,55 @@ static void one_head(const struct head *one)
 
 static status prepare(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
     bool pairs = p->equation != 10, latents = p->equation >= 5 && pairs, channels = p->equation >= 6;
 
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
-    arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz matrices", p->e_columns, N, N, 1);
+    arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz matrices", p->e_columns, N, N);
     arena_reals(arena, PERSISTENT, &f->Ra, "the Toeplitz tensor Ra", latents ? N : 0, N, channels ? c : 1, D);
-    arena_reals(arena, PERSISTENT, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D, 1);
-    arena_reals(arena, PER_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", latents ? N : 0, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D, 1);
-    arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D, 1);
+    arena_reals(arena, PERSISTENT, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D);
+    arena_reals(arena, PER_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", latents ? N : 0, D);
+    arena_reals(arena, PER_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N);
+    arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D);
+    arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     const struct lisa_naive *f = plan->state;
     size_t N = p->heads.N;
 
     for (size_t head = 0; head < p->e_columns; head++)
-        toeplitz(f->R + head * N * N, p->e + head, p->e_columns, &p->g, 1);
-    if (p->ea) toeplitz(f->Ra, p->ea, key_columns(p), &p->g, key_columns(p));
-    if (p->eb) toeplitz(f->Rb, p->eb, p->D, &p->g, p->D);
+        toeplitz(f->R + head * N * N, p->e + head, p->e_columns, &p->grid, 1);
+    if (p->ea) toeplitz(f->Ra, p->ea, key_columns(p), &p->grid, key_columns(p));
+    if (p->eb) toeplitz(f->Rb, p->eb, p->D, &p->grid, p->D);
     return heads_load(plan);
 }
 
 /* All that the hearts multiply, for every head of every image, and the
  * projections.  Normalising, 2 N c squares a head, is left out. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct lisa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, one;
+    const struct lisa_problem *p = params;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, each;
 
     switch (p->equation) {
-    case 4: one = N * N * (2 * c + 1); break;
-    case 5: one = N * N * (2 * c + 2 * D) + (p->ba ? 2 : 1) * N * c * D; break;
-    case 6: one = N * N * (2 * c + c * D + D) + N * c * D; break;
-    case 7: one = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
-    default: one = 2 * lisa_pairs(p) * c * D + 2 * N * c * D;
+    case 4: each = N * N * (2 * c + 1); break;
+    case 5: each = N * N * (2 * c + 2 * D) + (p->ba ? 2 : 1) * N * c * D; break;
+    case 6: each = N * N * (2 * c + c * D + D) + N * c * D; break;
+    case 7: each = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
+    default: each = 2 * lisa_pairs(p) * c * D + 2 * N * c * D;
     }
-    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;
 }
 
-const struct form lisa_naive = {"naive", sizeof(struct lisa_naive), prepare, load, heads_run, NULL, multiply_adds};
+const struct form lisa_naive = {
+    .name = "naive", .state = sizeof(struct lisa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};

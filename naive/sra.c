@@ -38,16 +38,16 @@ struct sra_naive {
     struct attention_copies copies;     /* of each thread: one head */
 };
 
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct sra_problem *p = one->plan->of;
-    const struct sra_naive *f = one->plan->state;
-    attention_naive_head(one, &f->copies, NULL, p->scale, p->N, p->M, p->c);
+    const struct sra_problem *p = head->plan->params;
+    const struct sra_naive *f = head->plan->state;
+    attention_naive_head(head, &f->copies, NULL, p->scale, p->N, p->M, p->c);
 }
 
 static void run_chunk(const struct team *t)
 {
-    const struct sra_problem *p = t->plan->of;
+    const struct sra_problem *p = t->plan->params;
     const struct sra_naive *f = t->plan->state;
     size_t N = p->N, M = p->M, C = p->C, reduced = f->reduced ? t->images : 0;
     real *joined = p->w_o ? f->joined : t->y;
@@ -78,14 +78,14 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = p->B};
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     struct sra_naive *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t B = p->B, N = p->N, M = p->M, C = p->C;
@@ -93,17 +93,17 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->query, &linear_as_it_lies, arena, C, C);
     linear_prepare(&f->key_value, &linear_as_it_lies, arena, C, 2 * C);
     linear_prepare(&f->output, &linear_as_it_lies, arena, C, C);
-    arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C);
     arena_reals(arena, PER_RUN, &f->kv, "key and value", B, M, C, 2);
-    arena_reals(arena, PER_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
+    arena_reals(arena, PER_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C);
     attention_copies_prepare(&f->copies, arena, N, M, p->c);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     struct sra_naive *f = plan->state;
 
     linear_load(&f->query, 0, p->C, p->w_q, p->b_q);
@@ -113,10 +113,13 @@ static status load(struct plan *plan)
 }
 
 /* The scale is one multiplication more for each pair. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct sra_problem *p = of;
-    return sra_multiply_adds(of) + (double)p->B * (double)p->h * (double)p->N * (double)p->M;
+    const struct sra_problem *p = params;
+    return sra_multiply_adds(params) + (double)p->B * (double)p->h * (double)p->N * (double)p->M;
 }
 
-const struct form sra_naive = {"naive", sizeof(struct sra_naive), prepare, load, run, NULL, multiply_adds};
+const struct form sra_naive = {
+    .name = "naive", .state = sizeof(struct sra_naive), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

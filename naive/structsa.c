@@ -19,7 +19,7 @@
 /* Eq. 2: map_in = q_i . k_n.   Eq. 11: map_inc = q_ic k_nc. */
 void structsa_naive_correlate(real *map, const real *q, const real *k, const struct structsa_problem *p)
 {
-    size_t N = p->N, c = p->c, E = p->columns;
+    size_t N = p->heads.N, c = p->heads.c, E = p->columns;
 
     for (size_t i = 0; i < N; i++)
         for (size_t n = 0; n < N; n++) {
@@ -71,7 +71,7 @@ void structsa_naive_kernels(real *kernels, const real *a_i, const real *hv, cons
 /* Eq. 4, 5 and 16: y_i = sum_j kappa_ij V_j. */
 void structsa_naive_aggregate(real *y_i, const real *kernels, const real *contexts, const struct structsa_problem *p)
 {
-    size_t c = p->c, E = p->columns;
+    size_t c = p->heads.c, E = p->columns;
 
     for (size_t ch = 0; ch < c; ch++) {
         y_i[ch] = 0;
@@ -86,7 +86,7 @@ void structsa_naive_merge(real *merged, const real *kernels, const struct neighb
 {
     size_t E = p->columns;
 
-    for (size_t ne = 0; ne < p->N * E; ne++) merged[ne] = 0;
+    for (size_t ne = 0; ne < p->heads.N * E; ne++) merged[ne] = 0;
     for (size_t jm = 0; jm < p->J * p->Mv; jm++) {
         if (values->token[jm] == OFF_GRID) continue;
         real *merged_n = merged + (size_t)values->token[jm] * E;
@@ -101,64 +101,65 @@ struct structsa_naive {
     struct structsa_windows windows;
     real *map, *unfolded, *a, *contexts, *kernels;  /* see structsa.h; unfolded: the windows of one query */
 };
+HEADS_FIRST(struct structsa_naive);
 
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct structsa_problem *p = one->plan->of;
-    const struct structsa_naive *f = one->plan->state;
-    size_t N = p->N, c = p->c, JD = p->J * p->D, set = one->head % p->sets;
+    const struct structsa_problem *p = head->plan->params;
+    const struct structsa_naive *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c, JD = p->J * p->D, set = head->number % p->sets;
     const real *hk = f->windows.hk + set * p->D * p->M * p->columns;
     const real *hv = f->windows.hv + set * p->D * p->Mv * p->columns;
-    real *map = head_thread(one, f->map), *unfolded = head_thread(one, f->unfolded), *a = head_thread(one, f->a);
-    real *contexts = head_thread(one, f->contexts), *kernels = head_thread(one, f->kernels);
-    real *q = head_thread(one, f->heads.q);
+    real *map = head_thread(head, f->map), *unfolded = head_thread(head, f->unfolded), *a = head_thread(head, f->a);
+    real *contexts = head_thread(head, f->contexts), *kernels = head_thread(head, f->kernels);
+    real *q = head_thread(head, f->heads.q);
 
     /* Step 1: the query scaled, which is a copy of this head's own. */
     for (size_t ic = 0; ic < N * c; ic++) q[ic] *= p->scale;
 
     /* Step 2: the map, and what the detectors find in it. */
-    structsa_naive_correlate(map, q, one->k, p);
+    structsa_naive_correlate(map, q, head->k, p);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_unfold(unfolded, map + i * N * p->columns, p->columns, &f->windows.keys);
         structsa_naive_attend(a + i * JD, unfolded, hk, p);
     }
 
     /* Step 3: the values around every centre, under the kernels of each query. */
-    structsa_naive_unfold(contexts, one->v, c, &f->windows.values);
+    structsa_naive_unfold(contexts, head->v, c, &f->windows.values);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_kernels(kernels, a + i * JD, hv, p);
-        structsa_naive_aggregate(one->y + i * c, kernels, contexts, p);
+        structsa_naive_aggregate(head->y + i * c, kernels, contexts, p);
     }
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct structsa_problem *p = plan->of;
+    const struct structsa_problem *p = plan->params;
     struct structsa_naive *f = plan->state;
     struct arena *arena = &plan->arena;
 
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
     structsa_windows_prepare(&f->windows, arena, PERSISTENT, p);
-    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all keys", p->N, p->N, p->columns, 1);
-    arena_reals(arena, PER_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the attention of all queries", p->N, p->J, p->D, 1);
-    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->c, 1);
-    arena_reals(arena, PER_THREAD, &f->kernels, "the kernels of a query", p->J, p->Mv, p->columns, 1);
+    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all keys", p->heads.N, p->heads.N, p->columns);
+    arena_reals(arena, PER_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns);
+    arena_reals(arena, PER_THREAD, &f->a, "the attention of all queries", p->heads.N, p->J, p->D);
+    arena_reals(arena, PER_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->heads.c);
+    arena_reals(arena, PER_THREAD, &f->kernels, "the kernels of a query", p->J, p->Mv, p->columns);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
     struct structsa_naive *f = plan->state;
-    structsa_windows_load(&f->windows, plan->of);
+    structsa_windows_load(&f->windows, plan->params);
     return heads_load(plan);
 }
 
 /* All that the hearts multiply, the scale, and the projections. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct structsa_problem *p = of;
-    double N = (double)p->N, J = (double)p->J, c = (double)p->c, D = (double)p->D, E = (double)p->columns;
+    const struct structsa_problem *p = params;
+    double N = (double)p->heads.N, J = (double)p->J, c = (double)p->heads.c, D = (double)p->D, E = (double)p->columns;
     double M = (double)p->M, Mv = (double)p->Mv, heads = (double)p->heads.B * (double)p->heads.h;
     return heads_multiply_adds(&p->heads) + heads * (N * c + N * N * c + N * J * (D * M * E + D * Mv * E + Mv * c));
 }

@@ -64,10 +64,10 @@ static status check(const struct problem *p)
     return status_ok();
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct chopd_problem *)of = (struct chopd_problem){
+    *(struct chopd_problem *)params = (struct chopd_problem){
         .B = lookup_size(&names, "B"), .H = p->grid.size[0], .W = p->grid.size[1], .N = lookup_size(&names, "N"),
         .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .R = lookup_size(&names, "R"),
         .G = lookup_size(&names, "G"), .S = lookup_size(&names, "S"), .s = lookup_whole(&names, "gate-size"),
@@ -86,10 +86,10 @@ static status resolve(void *of, const struct problem *p)
 void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots)
 {
     size_t cells = p->s * p->s;
-    arena_reals(arena, PER_RUN, &gate->map, "phi's map", slots, cells, p->R, 1);
-    arena_reals(arena, PER_RUN, &gate->mean, "the cells of phi", slots, cells, p->C, 1);
+    arena_reals(arena, PER_RUN, &gate->map, "phi's map", slots, cells, p->R);
+    arena_reals(arena, PER_RUN, &gate->mean, "the cells of phi", slots, cells, p->C);
     arena_reals(arena, PER_RUN, &gate->patches, "the patches of phi's convolution", slots, cells, 9, p->C);
-    arena_reals(arena, PER_RUN, &gate->hidden, "phi's channels", slots, cells, p->S, 1);
+    arena_reals(arena, PER_RUN, &gate->hidden, "phi's channels", slots, cells, p->S);
 }
 
 /* What the 3 x 3 convolution sees around a cell: [C][3][3], zero off the map. */

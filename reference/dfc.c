@@ -51,20 +51,20 @@ bool dfc_gelu(struct lookup *names)
     return lookup_choice(names, "activation") == 0;
 }
 
-static status resolve_fc(void *of, const struct problem *p)
+static status resolve_fc(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct fc_problem *)of = (struct fc_problem){
+    *(struct fc_problem *)params = (struct fc_problem){
         .B = lookup_size(&names, "B"), .M = lookup_size(&names, "M"), .N = lookup_size(&names, "N"),
         .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .w = lookup_tensor(&names, "w"),
     };
     return names.error;
 }
 
-static status resolve_cp(void *of, const struct problem *p)
+static status resolve_cp(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct dfc_problem *)of = (struct dfc_problem){
+    *(struct dfc_problem *)params = (struct dfc_problem){
         .B = lookup_size(&names, "B"), .M = lookup_size(&names, "M"), .N = lookup_size(&names, "N"),
         .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .R = lookup_size(&names, "R"),
         .gelu = dfc_gelu(&names),
@@ -74,9 +74,9 @@ static status resolve_cp(void *of, const struct problem *p)
     return names.error;
 }
 
-double fc_multiply_adds(const void *of)
+double fc_multiply_adds(const void *params)
 {
-    const struct fc_problem *p = of;
+    const struct fc_problem *p = params;
     return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D;
 }
 

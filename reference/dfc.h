@@ -63,7 +63,7 @@ struct dfc_problem {
 };
 
 /* B M N C D. */
-double fc_multiply_adds(const void *of);
+double fc_multiply_adds(const void *params);
 
 /* sigma, as an option of every layer here; whether it is GELU. */
 #define DFC_ACTIVATION \

@@ -125,10 +125,10 @@ static status derive(struct problem *p)
 
 /* ---- the problem ----------------------------------------------------------- */
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct elsa_problem *e = of;
+    struct elsa_problem *e = params;
     const char *terms = lookup_text(&names, "terms");
     *e = (struct elsa_problem){
         .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"),
@@ -240,15 +240,15 @@ double elsa_pairs(const struct elsa_problem *p)
 double elsa_multiply_adds(const struct elsa_problem *p, double pairs)
 {
     double N = (double)p->heads.N, C = (double)p->heads.C, Q = (double)p->heads.Q, h = (double)p->heads.h;
-    double all = N * (double)p->entries, near = elsa_pairs(p), one;
+    double all = N * (double)p->entries, near = elsa_pairs(p), each;
 
     if (p->equation == 4) {
-        one = pairs * C + (p->terms.qk ? near * C + all * h : 0);
-        one += (p->terms.qr ? all * h * C : 0) + (p->terms.rk ? near * h * C : 0);
+        each = pairs * C + (p->terms.qk ? near * C + all * h : 0);
+        each += (p->terms.qr ? all * h * C : 0) + (p->terms.rk ? near * h * C : 0);
     } else {
-        one = 2 * N * Q;
-        one += p->equation ? 2 * all * h * C : pairs * (double)p->g * Q + all * h * Q;
-        one += pairs * C * (p->ghost.add ? 2 : 1);
+        each = 2 * N * Q;
+        each += p->equation ? 2 * all * h * C : pairs * (double)p->g * Q + all * h * Q;
+        each += pairs * C * (p->ghost.add ? 2 : 1);
     }
-    return heads_multiply_adds(&p->heads) + (double)p->heads.B * one;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * each;
 }

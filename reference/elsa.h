@@ -99,6 +99,7 @@ struct elsa_problem {
     const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 T in place of K^2, or NULL */
     const real *conv_w, *conv_b, *mix_w, *mix_b;        /* final */
 };
+HEADS_FIRST(struct elsa_problem);
 
 /* Norm of Eq. 4, in place; a filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);

@@ -48,10 +48,10 @@ static status derive(struct problem *p)
     return result.code ? result : problem_set_size(p, "ld", low * c);
 }
 
-static status resolve(void *of, const struct problem *problem)
+static status resolve(void *params, const struct problem *problem)
 {
     struct lookup names = {.problem = problem};
-    struct hilo_problem *p = of;
+    struct hilo_problem *p = params;
     *p = (struct hilo_problem){
         .B = lookup_size(&names, "B"), .H = problem->grid.size[0], .W = problem->grid.size[1],
         .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"), .c = lookup_size(&names, "c"),

@@ -48,12 +48,12 @@ static status derive(struct problem *p)
     return s.code ? s : derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct lisa_problem *l = of;
+    struct lisa_problem *l = params;
     *l = (struct lisa_problem){
-        .heads = heads_problem(&names), .g = p->grid,
+        .heads = heads_problem(&names), .grid = p->grid,
         .M = lookup_size(&names, "M"), .equation = (int)lookup_number(&names, "equation"),
         .D = lookup_size(&names, "D"),
         .e = lookup_tensor(&names, "e"), .e_columns = lookup_axis(&names, "e", 1),
@@ -73,9 +73,9 @@ static status resolve(void *of, const struct problem *p)
 double lisa_pairs(const struct lisa_problem *p)
 {
     double pairs = 1;
-    if (p->wraps) return (double)p->g.tokens * (double)p->g.tokens;
+    if (p->wraps) return (double)p->grid.tokens * (double)p->grid.tokens;
     for (int a = 0; a < GRID_AXES; a++) {
-        double n = (double)p->g.size[a], reach = fmin((double)(p->window.size[a] / 2), n - 1);
+        double n = (double)p->grid.size[a], reach = fmin((double)(p->window.size[a] / 2), n - 1);
         pairs *= n + reach * (2 * n - reach - 1);
     }
     return pairs;

@@ -83,8 +83,8 @@ extern const struct declaration lisa;
 /* Tensors that the equation has not are NULL, and so is D 0 in Eq. 4. */
 struct lisa_problem {
     struct heads_problem heads;
-    grid g;                     /* of the tokens */
-    grid window;                /* of local kernels; without axes where they span the grid */
+    struct grid grid;                     /* of the tokens */
+    struct grid window;                /* of local kernels; without axes where they span the grid */
     bool wraps;                 /* whether offsets go around the grid: Eq. 10, kernels that span it */
     size_t M;                   /* entries of a kernel of Eq. 10 */
     int equation;               /* 4, 5, 6, 7 or 10 */
@@ -95,6 +95,7 @@ struct lisa_problem {
     const real *wa, *wb;        /* [M][c][D]; [M][D] */
     const real *ba, *bb;        /* [c][D] */
 };
+HEADS_FIRST(struct lisa_problem);
 
 /* How many pairs of a token and an entry of an Eq. 10 kernel meet a token: all N N
  * where it spans the grid; of a local window those that stay on the grid. */

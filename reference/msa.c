@@ -46,12 +46,12 @@ static status derive(struct problem *p)
     return derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct msa_problem *m = of;
+    struct msa_problem *m = params;
     *m = (struct msa_problem){
-        .heads = heads_problem(&names), .c = lookup_size(&names, "c"), .scale = heads_scale(&names),
+        .heads = heads_problem(&names), .scale = heads_scale(&names),
         .rpe = lookup_tensor(&names, "rpe"), .rpe_columns = lookup_axis(&names, "rpe", 1),
     };
     m->ghost = ghost_problem(&names, p->grid.offsets);

@@ -76,17 +76,17 @@ extern const struct declaration msa;
 
 struct msa_problem {
     struct heads_problem heads;
-    size_t c;                   /* channels of a head */
     struct windows windows;     /* one, of all tokens, without --window */
     real scale;                 /* 1/sqrt(c), or what --scale says */
     const real *rpe;            /* [P][rpe_columns] or NULL */
     size_t rpe_columns;         /* 1 or h */
     struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
+HEADS_FIRST(struct msa_problem);
 
 /* The projections, and for every image 2 C times so many pairs of tokens, 3 C with a
  * ghost head. */
-double msa_multiply_adds(const struct msa_problem *of, double pairs);
+double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
 #ifdef __cplusplus
 }

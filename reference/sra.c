@@ -45,10 +45,10 @@ static status derive(struct problem *p)
     return problem_set_size(p, "R", s > 1 ? C : 0);
 }
 
-static status resolve(void *of, const struct problem *problem)
+static status resolve(void *params, const struct problem *problem)
 {
     struct lookup names = {.problem = problem};
-    struct sra_problem *p = of;
+    struct sra_problem *p = params;
     *p = (struct sra_problem){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .h = lookup_size(&names, "h"), .c = lookup_size(&names, "c"), .s = lookup_size(&names, "s"),
@@ -64,14 +64,14 @@ static status resolve(void *of, const struct problem *problem)
     return names.error.code ? names.error : s;
 }
 
-double sra_multiply_adds(const void *of)
+double sra_multiply_adds(const void *params)
 {
-    const struct sra_problem *p = of;
+    const struct sra_problem *p = params;
     double N = (double)p->N, M = (double)p->M, C = (double)p->C;
-    double one = N * C * C + 2 * M * C * C + 2 * N * M * C;
-    if (p->s > 1) one += N * C * C;
-    if (p->w_o) one += N * C * C;
-    return (double)p->B * one;
+    double each = N * C * C + 2 * M * C * C + 2 * N * M * C;
+    if (p->s > 1) each += N * C * C;
+    if (p->w_o) each += N * C * C;
+    return (double)p->B * each;
 }
 
 static const struct letter letters[] = {

@@ -62,7 +62,7 @@ struct sra_problem {
 };
 
 /* Of projections, convolution and attention; the norm is left out. */
-double sra_multiply_adds(const void *of);
+double sra_multiply_adds(const void *params);
 
 #ifdef __cplusplus
 }

@@ -44,41 +44,41 @@ static status derive(struct problem *p)
     return s.code ? s : derive_head_channels(p);
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    struct structsa_problem *s = of;
+    struct structsa_problem *s = params;
     static const size_t point[GRID_AXES] = {1, 1, 1};
     const size_t *step = lookup_sizes(&names, "stride"), *key = lookup_sizes(&names, "kernel"), *value = key;
     if (lookup_given(&names, "value-kernel")) value = lookup_sizes(&names, "value-kernel");
     *s = (struct structsa_problem){
-        .heads = heads_problem(&names), .equation = (enum structsa_equation)lookup_choice(&names, "equation"),
+        .heads = heads_problem(&names), .equation = (int)lookup_number(&names, "equation"),
         .scale = (real)lookup_number(&names, "scale"),
-        .N = lookup_size(&names, "N"), .c = lookup_size(&names, "c"), .D = lookup_size(&names, "D"),
-        .columns = 1, .sets = 1, .stride = {step[0], step[1], step[2]}, .tokens = p->grid,
+        .D = lookup_size(&names, "D"),
+        .columns = 1, .sets = 1, .stride = {step[0], step[1], step[2]}, .grid = p->grid,
         .uk = lookup_tensor(&names, "uk"), .uv = lookup_tensor(&names, "uv"),
         .hk = lookup_tensor(&names, "hk"), .hv = lookup_tensor(&names, "hv"),
     };
     if (names.error.code) return names.error;
-    if (s->equation == STRUCTSA_EQ4) value = point;
-    if (s->equation == STRUCTSA_EQ16) {
-        s->columns = s->c;
+    if (s->equation == 4) value = point;
+    if (s->equation == 16) {
+        s->columns = s->heads.c;
         s->sets = s->heads.h;
     }
     status windows = grid_create(&s->key_window, p->grid.axes, key);
     if (!windows.code) windows = grid_create(&s->value_window, p->grid.axes, value);
-    s->J = neighbours_centres(&s->tokens, s->stride);
+    s->J = neighbours_centres(&s->grid, s->stride);
     s->M = s->key_window.tokens;
     s->Mv = s->value_window.tokens;
     return windows;
 }
 
-double structsa_multiply_adds(const void *of)
+double structsa_multiply_adds(const void *params)
 {
-    const struct structsa_problem *p = of;
-    double virtual_tokens = (double)p->J * (double)p->D, c = (double)p->c;
+    const struct structsa_problem *p = params;
+    double virtual_tokens = (double)p->J * (double)p->D, c = (double)p->heads.c;
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * virtual_tokens * c
-                                            * (2 * (double)p->N + (double)p->M + (double)p->Mv);
+                                            * (2 * (double)p->heads.N + (double)p->M + (double)p->Mv);
 }
 
 static const struct letter letters[] = {
@@ -104,8 +104,8 @@ const struct declaration structsa = {
 void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, enum lifetime filters,
                               const struct structsa_problem *p)
 {
-    neighbours_prepare(&w->keys, arena, &p->tokens, &p->key_window, p->stride, 1);
-    neighbours_prepare(&w->values, arena, &p->tokens, &p->value_window, p->stride, 1);
+    neighbours_prepare(&w->keys, arena, &p->grid, &p->key_window, p->stride, 1);
+    neighbours_prepare(&w->values, arena, &p->grid, &p->value_window, p->stride, 1);
     arena_reals(arena, filters, &w->hk, "the detectors", p->sets, p->D, p->M, p->columns);
     arena_reals(arena, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
 }
@@ -129,7 +129,7 @@ void structsa_windows_load(struct structsa_windows *w, const struct structsa_pro
 {
     neighbours_load(&w->keys);
     neighbours_load(&w->values);
-    if (p->equation == STRUCTSA_EQ16) {
+    if (p->equation == 16) {
         slice(w->hk, p->hk, p->M, p);
         slice(w->hv, p->hv, p->Mv, p);
     } else {

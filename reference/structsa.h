@@ -69,26 +69,25 @@ extern "C" {
 
 extern const struct declaration structsa;
 
-enum structsa_equation { STRUCTSA_EQ4, STRUCTSA_EQ5, STRUCTSA_EQ16 };   /* as --equation lists them */
-
 struct structsa_problem {
     struct heads_problem heads;
-    enum structsa_equation equation;
+    int equation;                       /* 4, 5 or 16 */
     real scale;                         /* multiplies q */
-    size_t N, c, D;                     /* tokens, channels of a head, patterns */
+    size_t D;                           /* patterns */
     size_t J;                           /* centres of windows */
     size_t M, Mv;                       /* |M| entries of a key's window, M' of a value's: 1 in Eq. 4 */
     size_t columns;                     /* E: 1 (Eq. 4, 5) or c (Eq. 16) */
     size_t sets;                        /* of filters: 1, shared by the heads (Eq. 4, 5), or h */
     size_t stride[GRID_AXES];           /* of the centres, along each axis */
-    grid tokens, key_window, value_window;
+    struct grid grid, key_window, value_window;
     const real *uk, *uv;                /* Eq. 4 and 5: [|M|][D], [M'][D] */
     const real *hk, *hv;                /* Eq. 16: [D][|M|][C], [D][M'][C] */
 };
+HEADS_FIRST(struct structsa_problem);
 
 /* Multiply-adds of attention over virtual tokens, with the projections: the
  * products with each of them, and the making of each once. */
-double structsa_multiply_adds(const void *of);
+double structsa_multiply_adds(const void *params);
 
 /* What every form reads: the windows of both sides, and the filters in one
  * layout, whatever the equation. */

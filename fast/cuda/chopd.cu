@@ -452,8 +452,8 @@ template <int version> void prepare(struct chopd_device *on, const struct chopd_
     device_reals(on, &on->columns, "running sums down the columns", by_passes(version, p) ? B : 0, R, G, N);
     device_reals(on, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
     device_reals(on, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2);
-    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
-    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->lies_read, "how boxes lie to the grid", R, G, LIES);
+    arena_reals(&on->plan->arena, LOAD_SCRATCH, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2);
 }
 
 template <int version> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
@@ -473,20 +473,20 @@ template <int version> void load_tables(struct chopd_device *on, const struct ch
 /* From z to the input of the last product. */
 template <int version> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
-    const layer of = layer_of(p);
+    const layer sizes = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
 
     if (version < 3) {
-        LAUNCH_EACH(on, each_pooled<version == 2>, outputs, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+        LAUNCH_EACH(on, each_pooled<version == 2>, outputs, sizes, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
                     outputs);
         return on->pooled;
     } else if (by_passes(version, p)) {
-        LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
-        LAUNCH_EACH(on, columns_summed, threads, of, on->columns, on->z, on->lies, threads);
-        LAUNCH_EACH(on, edges_gathered, outputs, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
+        LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, sizes.W, planes * p->H);
+        LAUNCH_EACH(on, columns_summed, threads, sizes, on->columns, on->z, on->lies, threads);
+        LAUNCH_EACH(on, edges_gathered, outputs, sizes, on->z, on->columns, on->lies, on->map, on->taps, outputs);
     } else {
         size_t few = planes_together(version, p);
-        LAUNCH(on, plane_kept<version == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,
+        LAUNCH(on, plane_kept<version == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), sizes,
                on->z, on->lies, on->map, on->taps, (int)few, planes);
     }
     return on->z;
@@ -511,9 +511,9 @@ template <int version> void run(struct chopd_device *on, const struct chopd_prob
 }
 
 /* That of the equation as if all boxes were as large as the grid. */
-template <int version> double multiply_adds(const void *of)
+template <int version> double multiply_adds(const void *params)
 {
-    const struct chopd_problem *p = (const struct chopd_problem *)of;
+    const struct chopd_problem *p = (const struct chopd_problem *)params;
     double N = (double)p->N, R = (double)p->R, G = (double)p->G;
     double pooling = version < 3 ? N * G * 3 + G : 6 * G;
     return (double)p->B * (N * R * ((double)p->C + (double)p->D + pooling + 4) + chopd_gate_multiply_adds(p));

@@ -276,7 +276,7 @@ template <class S, class P, void (*STEP)(S *, const P *)> struct device_step<STE
     static void take(struct plan *plan)
     {
         ((struct device *)plan->state)->plan = plan;
-        STEP((S *)plan->state, (const P *)plan->of);
+        STEP((S *)plan->state, (const P *)plan->params);
     }
 };
 static inline void device_nothing(struct device *, const void *) {}

@@ -188,14 +188,14 @@ void device_download(struct device *d, real *to, reals from, size_t count)
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
-    const real one = 1, zero = 0;
+    const real each = 1, zero = 0;
     if (!device_enter(d)) return;
     if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
         d->error = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
         return;
     }
     cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_library(d, gemm(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner, &one,
+    check_library(d, gemm(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner, &each,
                           b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
                           a.at, (int)(a.transposed ? rows : inner), (long long)a.step, &zero,
                           y, (int)columns, (long long)columns * (long long)rows, (int)batch), "a product");

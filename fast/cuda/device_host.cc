@@ -11,7 +11,7 @@ void device_array(struct device *d, array<real> *where, const char *name, const 
     size_t words;
     if (d->arrays == DEVICE_ARRAYS) return arena_fail(arena, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
     if (!size_multiply(&words, count, emulator::words(sizeof(real)))) words = SIZE_MAX;
-    arena_reals(arena, PERSISTENT, &where->base, name, count, 1, 1, 1);
+    arena_reals(arena, PERSISTENT, &where->base, name, count);
     arena_objects(arena, PERSISTENT, &where->traces, name, words, 1, sizeof(emulator::trace));
     where->count = count;
     where->at = 0;

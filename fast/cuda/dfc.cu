@@ -195,27 +195,27 @@ template <int version> void cp_prepare(struct cp_device *on, const struct dfc_pr
 
 template <int version> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
-    const cp_sizes of = sizes_of(p);
+    const cp_sizes sizes = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
 
     if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (version == 1) {
-        LAUNCH_EACH(on, each_sum, outputs, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
+        LAUNCH_EACH(on, each_sum, outputs, sizes, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
     } else if (version == 2) {
-        LAUNCH_EACH(on, tokens_summed, B * R, of, on->sum, on->z, on->u1, on->u2, B * R);
-        LAUNCH_EACH(on, tokens_gated, gated, of, on->gated, on->sum, on->u3, gated);
+        LAUNCH_EACH(on, tokens_summed, B * R, sizes, on->sum, on->z, on->u1, on->u2, B * R);
+        LAUNCH_EACH(on, tokens_gated, gated, sizes, on->gated, on->sum, on->u3, gated);
         device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     } else {
-        LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
+        LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, sizes, on->u5_of_image, on->z, on->u1,
                on->u2, on->u5);
         device_product(on, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
     }
     activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
 }
 
-template <int version> double cp_multiply_adds(const void *of)
+template <int version> double cp_multiply_adds(const void *params)
 {
-    const struct dfc_problem *p = (const struct dfc_problem *)of;
+    const struct dfc_problem *p = (const struct dfc_problem *)params;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
     if (version == 1) return (double)p->B * M * N * C * D * (4 * R + 1);
     return (double)p->B * (M * C * R + M * R + R + (version == 2 ? N * R : D * R) + N * D * R);

@@ -76,7 +76,7 @@ __device__ inline int embedding(const problem_of_elsa &p, int i, int n)
 }
 
 /* The terms of Eq. 4; `image` is the image's first token.  All lanes read a key; off the grid it counts as zero. */
-__device__ inline real terms(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
+__device__ inline real terms(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
     int j = neighbour(p, i, n);
     bool there = j != OFF_GRID;
@@ -84,27 +84,27 @@ __device__ inline real terms(const problem_of_elsa &p, const sources &of, size_t
     size_t t = (size_t)a * p.T + embedding(p, i, n), step = (size_t)p.h * p.T;
     real dot = 0, sum = 0;
 
-    for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += of.qkv[q + d] * of.qkv[k + d];
+    for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += from.qkv[q + d] * from.qkv[k + d];
     if (there) sum = p.scale * dot;
-    for (int d = 0; p.qr && d < p.C; d++) sum += of.qkv[q + d] * of.rk[d * step + t];
+    for (int d = 0; p.qr && d < p.C; d++) sum += from.qkv[q + d] * from.rk[d * step + t];
     for (int d = 0; p.rk && d < p.C; d++) {
-        real key = of.qkv[k + d];
-        sum += (there ? key : (real)0) * of.rq[d * step + t];
+        real key = from.qkv[k + d];
+        sum += (there ? key : (real)0) * from.rq[d * step + t];
     }
-    if (p.b) sum += of.rb[t];
+    if (p.b) sum += from.rb[t];
     return sum;
 }
 
 /* The logit l_ani of all other equations. */
-__device__ inline real logit(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
+__device__ inline real logit(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
-    if (p.equation == 4) return terms(p, of, image, i, n, a);
+    if (p.equation == 4) return terms(p, from, image, i, n, a);
     size_t t = (size_t)a * p.entries + n, step = (size_t)p.h * p.entries;
-    real sum = of.rb[t];
+    real sum = from.rb[t];
 
     /* Step 1: the final variant has convolved before. */
     if (!p.equation) {
-        for (int o = 0; o < p.Q; o++) sum += of.convolved[(image + i) * p.Q + o] * of.rk[o * step + t];
+        for (int o = 0; o < p.Q; o++) sum += from.convolved[(image + i) * p.Q + o] * from.rk[o * step + t];
         return sum;
     }
 
@@ -113,11 +113,11 @@ __device__ inline real logit(const problem_of_elsa &p, const sources &of, size_t
     bool there = j != OFF_GRID;
     size_t own = (image + i) * p.width, other = (image + (there ? j : i)) * p.width;
     for (int d = 0; d < p.C; d++) {
-        real q = of.qkv[own + d], k = of.qkv[other + p.C + d];
-        real z = p.equation == 6 ? k : of.qkv[other + d] * k;
-        if (p.equation == 7) q *= of.qkv[own + p.C + d];
-        sum += p.scale * q * of.rk[d * step + t];
-        sum += (there ? p.scale * z : (real)0) * of.rq[d * step + t];
+        real q = from.qkv[own + d], k = from.qkv[other + p.C + d];
+        real z = p.equation == 6 ? k : from.qkv[other + d] * k;
+        if (p.equation == 7) q *= from.qkv[own + p.C + d];
+        sum += p.scale * q * from.rk[d * step + t];
+        sum += (there ? p.scale * z : (real)0) * from.rq[d * step + t];
     }
     return sum;
 }
@@ -127,9 +127,9 @@ struct norm_of_filter {
     real shift, factor;
 };
 
-__device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &of, real l)
+__device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &sizes, real l)
 {
-    return (p.norm == ELSA_SOFTMAX ? exp(l - of.shift) : l - of.shift) * of.factor;
+    return (p.norm == ELSA_SOFTMAX ? exp(l - sizes.shift) : l - sizes.shift) * sizes.factor;
 }
 
 /* The head whose filter a value channel meets. */
@@ -160,7 +160,7 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals q
 /* ---- cuda1: a thread for each output ---------------------------------------------- */
 
 /* Requests C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, for P pairs of a token and a neighbour on the grid. */
-__global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals factor, reals summand, size_t outputs)
+__global__ void each_output(problem_of_elsa p, array<real> y, sources from, reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -171,7 +171,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals 
     norm_of_filter norm = {0, 1};
     real first = 0, beyond = 0;         /* as layer_norm has it: equal entries are their own mean */
     for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
-        real l = logit(p, of, image, i, n, a);
+        real l = logit(p, from, image, i, n, a);
         if (!n) first = l;
         if (p.norm == ELSA_SOFTMAX) norm.shift = n ? fmax(norm.shift, l) : l;
         else beyond += l - first;
@@ -181,7 +181,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals 
     /* Step 2: the sum of the weights, or the deviation. */
     real sum = 0;
     for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
-        real w = weight(p, norm, logit(p, of, image, i, n, a));
+        real w = weight(p, norm, logit(p, from, image, i, n, a));
         sum += p.norm == ELSA_SOFTMAX ? w : w * w / p.entries;
     }
     if (p.norm == ELSA_SOFTMAX) norm.factor = 1 / sum;
@@ -192,10 +192,10 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals 
     for (int n = 0; n < p.entries; n++) {
         int j = neighbour(p, i, n);
         if (j == OFF_GRID) continue;
-        real w = weight(p, norm, logit(p, of, image, i, n, a));
+        real w = weight(p, norm, logit(p, from, image, i, n, a));
         size_t cn = (size_t)channel * p.entries + n;
         if (p.ghosted) w = factor[cn] * w + summand[cn];
-        mean += w * of.qkv[(image + j) * p.width + 2 * p.Q + channel];
+        mean += w * from.qkv[(image + j) * p.width + 2 * p.Q + channel];
     }
     y[at] = mean;
 }
@@ -203,7 +203,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals 
 /* ---- cuda2: a thread for each token and head ---------------------------------------- */
 
 /* Writes filters as weights [a][n][i], a thread for each token and head; requests N h K^2 (6 C + 4) numbers. */
-__global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, size_t filters)
+__global__ void each_filter(problem_of_elsa p, array<real> weights, sources from, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= filters) return;
@@ -214,7 +214,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
 
     /* Step 1: the logits; of a softmax also the sum of the weights under the largest so far. */
     for (int n = 0; n < p.entries; n++) {
-        real l = logit(p, of, image, i, n, a);
+        real l = logit(p, from, image, i, n, a);
         weights[first + (size_t)n * p.N] = l;
         if (p.norm != ELSA_SOFTMAX) {
             sum += l - weights[first];
@@ -588,7 +588,7 @@ template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const str
 template <int version> void core(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
-    sources of = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
+    sources sizes = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
     constexpr bool fused = version > 3;
     bool convolves = convolved_in_tiles(p, version);
 
@@ -598,8 +598,8 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
                     rows * p->heads.Q);
 
     /* Step 2: the filters. */
-    if (version == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, of, on->factor, on->summand, outputs);
-    else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, of, filters);
+    if (version == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, sizes, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, sizes, filters);
     else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
@@ -658,9 +658,9 @@ template <int version> void load_filters(struct elsa_device *on, const struct el
     if (convolved_in_tiles(p, version)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
 }
 
-double cost(const void *of)
+double cost(const void *params)
 {
-    const struct elsa_problem *p = (const struct elsa_problem *)of;
+    const struct elsa_problem *p = (const struct elsa_problem *)params;
     return elsa_multiply_adds(p, elsa_pairs(p));
 }
 

@@ -129,7 +129,7 @@ struct machine {
 };
 
 /* The calling thread's, and while it launches a pointer to it, which is found faster. */
-machine &own()
+machine &thread_machine()
 {
     thread_local machine kept;
     return kept;
@@ -332,9 +332,9 @@ void shuffle()
     for (unsigned w = 0; w < warps; w++) turn[w] = w;
     for (unsigned w = warps; w > 1; w--) std::swap(turn[w - 1], turn[roll_below(w)]);
     for (unsigned w = 0; w < warps; w++) {
-        unsigned *of = &order[filled], vec = lanes_of(turn[w]);
-        for (unsigned l = 0; l < vec; l++) of[l] = turn[w] * WARP + l;
-        for (unsigned l = vec; l > 1; l--) std::swap(of[l - 1], of[roll_below(l)]);
+        unsigned *lane = &order[filled], vec = lanes_of(turn[w]);
+        for (unsigned l = 0; l < vec; l++) lane[l] = turn[w] * WARP + l;
+        for (unsigned l = vec; l > 1; l--) std::swap(lane[l - 1], lane[roll_below(l)]);
         filled += vec;
     }
 }
@@ -623,25 +623,25 @@ void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[
 
 size_t shared_most(int blocks)
 {
-    const limits &of = *own().device;
-    return (of.shared << 10) / (size_t)blocks - (of.reserved << 10);
+    const limits &limit = *thread_machine().device;
+    return (limit.shared << 10) / (size_t)blocks - (limit.reserved << 10);
 }
 
-int capability() { return own().device->capability; }
+int capability() { return thread_machine().device->capability; }
 
 int lane_number() { return (int)m->running->lane; }
 
 /* ---- branches --------------------------------------------------------------- */
 
-void fork() { own().forked = own().turned = epochs++; }
-void turn() { own().turned = epochs++; }
-void join() { own().forked = own().turned = 0; }
+void fork() { thread_machine().forked = thread_machine().turned = epochs++; }
+void turn() { thread_machine().turned = epochs++; }
+void join() { thread_machine().forked = thread_machine().turned = 0; }
 
-bool branch_is_late() { return (own().seed + 1) * 0x9e3779b97f4a7c15u >> 63; }
+bool branch_is_late() { return (thread_machine().seed + 1) * 0x9e3779b97f4a7c15u >> 63; }
 
 bool library_access(trace *traces, size_t count, bool write)
 {
-    const machine &k = own();
+    const machine &k = thread_machine();
     uint32_t epoch = epochs++;
     for (size_t n = 0; n < count; n++) {
         trace &t = traces[n];
@@ -700,7 +700,7 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
                        shared_most(1));
     if (epochs > EPOCHS_MAX) return failure("%s: this process has emulated all that it can", kernel);
 
-    m = &own();
+    m = &thread_machine();
     try {
         m->body = &body;
         m->now = {};
@@ -740,10 +740,10 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
 
 void emulator_watch(bool counting, uint64_t seed)
 {
-    emulator::machine &own = emulator::own();
-    own.counting = counting;
-    own.seed = seed;
-    own.launches.clear();
+    emulator::machine &thread_machine = emulator::thread_machine();
+    thread_machine.counting = counting;
+    thread_machine.seed = seed;
+    thread_machine.launches.clear();
 }
 
 const char *emulator_device_name(int at)
@@ -755,16 +755,16 @@ bool emulator_device(const char *name)
 {
     for (const emulator::limits &d : emulator::devices)
         if (!strcmp(d.name, name ? name : "sm_90")) {
-            emulator::own().device = &d;
+            emulator::thread_machine().device = &d;
             return true;
         }
     return false;
 }
 
-size_t emulator_launches(void) { return emulator::own().launches.size(); }
+size_t emulator_launches(void) { return emulator::thread_machine().launches.size(); }
 
 const struct launch_counts *emulator_launch(size_t at)
 {
-    const std::vector<launch_counts> &all = emulator::own().launches;
+    const std::vector<launch_counts> &all = emulator::thread_machine().launches;
     return at < all.size() ? &all[at] : NULL;
 }

@@ -255,11 +255,11 @@ inline uint32_t tf32_of(float value)
 /* Two to 8 digits each, the nearest, halves to the even one; the first in the lower half. */
 inline uint32_t bf16_pair(float low, float high)
 {
-    auto one = [](float value) -> uint32_t {
+    auto each = [](float value) -> uint32_t {
         uint32_t bits = __float_as_uint(value);
         return value != value ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
     };
-    return one(low) | one(high) << 16;
+    return each(low) | each(high) << 16;
 }
 
 inline void multiply_tf32(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulator::place from = 0)

@@ -163,13 +163,13 @@ template <int version> void prepare(struct hilo_device *on, const struct hilo_pr
 }
 
 /* Of tokens and padding, each branch with the keys it has. */
-double cost(const void *of)
+double cost(const void *params)
 {
-    const struct hilo_problem *p = (const struct hilo_problem *)of;
+    const struct hilo_problem *p = (const struct hilo_problem *)params;
     double M = (double)p->M, R = p->pooled_queries ? (double)p->n : M, hd = (double)p->hd, ld = (double)p->ld;
-    double one = 2 * M * (double)(p->s * p->s) * hd + 2 * R * (double)p->n * ld;
-    if (p->pooled_queries) one += 3 * (double)p->N * ld;
-    return hilo_projections(p, p->M) + (double)p->B * one;
+    double each = 2 * M * (double)(p->s * p->s) * hd + 2 * R * (double)p->n * ld;
+    if (p->pooled_queries) each += 3 * (double)p->N * ld;
+    return hilo_projections(p, p->M) + (double)p->B * each;
 }
 
 } // namespace

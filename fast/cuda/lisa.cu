@@ -200,12 +200,12 @@ __global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals 
 problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p)
 {
     const struct circulant *circle = &on->circle;
-    const struct heads_problem *of = &p->heads;
-    problem_of_lisa g = {(int)of->N, (int)of->h, (int)of->c, (int)of->C, (int)p->D,
-                         (int)((p->equation == 4 ? of->c : p->D) + 1) / 2, {}, {}, {}, {}, {}, (int)circle->points,
-                         p->wraps, p->window.axes > 0, p->equation > 5 ? (int)of->c : 1, (int)p->e_columns};
+    const struct heads_problem *heads = &p->heads;
+    problem_of_lisa g = {(int)heads->N, (int)heads->h, (int)heads->c, (int)heads->C, (int)p->D,
+                         (int)((p->equation == 4 ? heads->c : p->D) + 1) / 2, {}, {}, {}, {}, {}, (int)circle->points,
+                         p->wraps, p->window.axes > 0, p->equation > 5 ? (int)heads->c : 1, (int)p->e_columns};
     for (int a = 0; a < GRID_AXES; a++) {
-        g.grid[a] = (int)p->g.size[a];
+        g.grid[a] = (int)p->grid.size[a];
         g.window[a] = p->window.axes ? (int)p->window.size[a] : 0;
         g.entries[a] = p->wraps ? g.grid[a] : p->window.axes ? g.window[a] : 2 * g.grid[a] - 1;
         g.circle[a] = (int)circle->size[a];
@@ -224,11 +224,11 @@ void unit_vectors(struct lisa_device *on, const struct lisa_problem *p)
 void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    problem_of_lisa of = given(on, p);
+    problem_of_lisa sizes = given(on, p);
 
     unit_vectors(on, p);
-    if (of.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, of, on->output, on->qkv, on->value, outputs);
-    else LAUNCH_EACH(on, each_output, outputs, of, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
+    if (sizes.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, sizes, on->output, on->qkv, on->value, outputs);
+    else LAUNCH_EACH(on, each_output, outputs, sizes, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
 }
 
 enum { KERNELS, SIGNALS };                  /* the library's two plans */
@@ -279,23 +279,23 @@ size_t fused_bytes(const struct shared_grids *g, size_t N, int shift)
 
 void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    const struct heads_problem *of = &problem->heads;
+    const struct heads_problem *heads = &problem->heads;
     const struct shared_grids *g = &on->grids;
     problem_of_lisa p = given(on, problem);
-    size_t bytes = fused_bytes(g, of->N, g->shift);
-    size_t turned = of->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
+    size_t bytes = fused_bytes(g, heads->N, g->shift);
+    size_t turned = heads->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
 
     if (!on->shares) return core_2(on, problem);
     unit_vectors(on, problem);
-    device_images(of->B, [&](size_t first, size_t images) {
-        size_t from = first * of->N * of->C;
+    device_images(heads->B, [&](size_t first, size_t images) {
+        size_t from = first * heads->N * heads->C;
         array<real> y = on->output + from, qkv = on->qkv + 3 * from;
-        dim3 queries(device_blocks(of->N, 128), of->h, images);
+        dim3 queries(device_blocks(heads->N, 128), heads->h, images);
         if (p.tables && p.c <= 16) LAUNCH(on, tiled<16>, queries, 128, 0, p, y, qkv, on->value);
         else if (p.tables) LAUNCH(on, tiled<32>, queries, 128, 0, p, y, qkv, on->value);
         if (p.tables) return;
-        array<real> spectra = on->spectra + 2 * first * turned, a = on->a + 2 * first * of->h * p.pairs * of->N;
-        dim3 both(g->groups, of->h, 2 * images), pairs(p.pairs, of->h, images), groups(g->groups, of->h, images);
+        array<real> spectra = on->spectra + 2 * first * turned, a = on->a + 2 * first * heads->h * p.pairs * heads->N;
+        dim3 both(g->groups, heads->h, 2 * images), pairs(p.pairs, heads->h, images), groups(g->groups, heads->h, images);
         LAUNCH(on, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
         LAUNCH(on, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
         LAUNCH(on, fused_output, groups, THREADS, bytes, p, *g, y, a, spectra, on->value_kernel, on->bb, on->turns);
@@ -307,10 +307,10 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 /* The tables, the biases, and the circles of the library, or smooth ones. */
 void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
-    size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
+    size_t entries = p->equation == 10 ? p->M : p->grid.offsets, c = p->heads.c;
 
     device_heads_prepare(on, &p->heads);
-    arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->grid, &p->window, p->wraps, smooth_only));
     device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
     device_tensor(on, &on->value, "the value's table", p->e ? &p->e : p->wb ? &p->wb : &p->eb, entries,
                   p->e ? p->e_columns : p->D);
@@ -341,7 +341,7 @@ bool finds_space(struct shared_grids *g, const struct lisa_problem *p)
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
     if (p->equation == 4) return p->heads.c <= 32;              /* registers */
-    if (circulant_create(&circle, &p->g, &p->window, p->wraps, true).code) return false;
+    if (circulant_create(&circle, &p->grid, &p->window, p->wraps, true).code) return false;
     if (!shared_fft_of(&g->fft, circle.size)) return false;
     for (g->shift = 4; g->shift > 0; g->shift--)
         if (1u << g->shift < 2 * p->heads.c && fused_bytes(g, N, g->shift) <= half) break;
@@ -401,24 +401,24 @@ void load_3(struct lisa_device *on, const struct lisa_problem *problem)
     LAUNCH(on, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
 }
 
-double cost_1(const void *of)
+double cost_1(const void *params)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)of;
+    const struct lisa_problem *p = (const struct lisa_problem *)params;
     double outputs = (double)p->heads.B * (double)p->heads.N * (double)p->heads.C;
     double c = (double)p->heads.c, D = (double)p->D;
     double met = p->equation == 10 ? lisa_pairs(p) / (double)p->heads.N : (double)p->heads.N;      /* of a token */
-    double one = p->equation == 4 ? met * (c + 2) : D * (met * (2 * c + 1) + (p->ba ? c : 0) + 1);
-    return heads_multiply_adds(&p->heads) + outputs * one;
+    double each = p->equation == 4 ? met * (c + 2) : D * (met * (2 * c + 1) + (p->ba ? c : 0) + 1);
+    return heads_multiply_adds(&p->heads) + outputs * each;
 }
 
-double cost_2(const void *of) { return circulant_multiply_adds((const struct lisa_problem *)of, false); }
+double cost_2(const void *params) { return circulant_multiply_adds((const struct lisa_problem *)params, false); }
 
-double cost_3(const void *of)
+double cost_3(const void *params)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)of;
+    const struct lisa_problem *p = (const struct lisa_problem *)params;
     double pairs = (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->heads.N;
     struct shared_grids g;
-    if (!finds_space(&g, p)) return cost_2(of);
+    if (!finds_space(&g, p)) return cost_2(params);
     if (p->equation != 4) return circulant_multiply_adds(p, true);
     return heads_multiply_adds(&p->heads) + pairs * (2 * (double)p->heads.c + 1);
 }

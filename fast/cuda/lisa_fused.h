@@ -35,9 +35,9 @@ __device__ inline int pair_entry(const problem_of_lisa &p, int i, int n)
 {
     int entry = 0, place = 1;
     for (int a = GRID_AXES - 1; a >= 0; a--) {
-        int one = axis_entry(p, a, i % p.grid[a] - n % p.grid[a]);
-        if (one < 0) return -1;
-        entry += place * one;
+        int each = axis_entry(p, a, i % p.grid[a] - n % p.grid[a]);
+        if (each < 0) return -1;
+        entry += place * each;
         place *= p.entries[a];
         i /= p.grid[a];
         n /= p.grid[a];
@@ -53,9 +53,9 @@ __device__ inline int circle_entry(const problem_of_lisa &p, int point)
         int at = point % p.circle[a];
         if (at > p.reach[a]) at -= p.circle[a];
         if (at < -p.reach[a]) return -1;
-        int one = axis_entry(p, a, at);
-        if (one < 0) return -1;
-        entry += place * one;
+        int each = axis_entry(p, a, at);
+        if (each < 0) return -1;
+        entry += place * each;
         place *= p.entries[a];
         point /= p.circle[a];
     }

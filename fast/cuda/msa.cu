@@ -50,7 +50,7 @@ struct meeting {
 
 struct meeting meeting_of(const struct windows *w)
 {
-    const grid *g = &w->tokens;
+    const grid *g = &w->grid;
     struct meeting m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
                         (int)(g->offsets / 2), (int)w->shift};
     if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
@@ -197,7 +197,7 @@ struct query_of_thread {
     size_t image;
 };
 
-__device__ inline query_of_thread own_query(const problem_of_msa &p)
+__device__ inline query_of_thread thread_query(const problem_of_msa &p)
 {
     int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
     int e = blockIdx.x % blocks * BLOCK + threadIdx.x;
@@ -214,17 +214,17 @@ template <int CHANNELS, bool GHOST> struct ghosted {
 /* One value more, under a weight: in each channel the nth of value(n). */
 template <int CHANNELS, bool GHOST, class V>
 __device__ inline void gather_value(gathered<CHANNELS> &g, ghosted<CHANNELS, GHOST> &plain, const problem_of_msa &p,
-                                    real weight, const ghost_arrays &ghost, const query_of_thread &own, int j, V value)
+                                    real weight, const ghost_arrays &ghost, const query_of_thread &query, int j, V value)
 {
     g.sum += weight;
     size_t pair = 0;
-    if (GHOST) pair = meeting_offset(p.meet, own.i, j);
+    if (GHOST) pair = meeting_offset(p.meet, query.i, j);
     for (int n = 0; n < CHANNELS; n++)
         if (n < p.c) {
             real v = value(n);
             if (GHOST) {
                 /* Neighbouring queries meet neighbouring offsets. */
-                size_t at = (size_t)channel_of(p, own.head, n) * p.offsets + pair;
+                size_t at = (size_t)channel_of(p, query.head, n) * p.offsets + pair;
                 g.mean[n] += ghost.factor[at] * weight * v;
                 plain.mean[n] += ghost.summand[at] * v;
             } else {
@@ -235,11 +235,11 @@ __device__ inline void gather_value(gathered<CHANNELS> &g, ghosted<CHANNELS, GHO
 
 template <int CHANNELS, bool GHOST>
 __device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const ghosted<CHANNELS, GHOST> &plain,
-                             const problem_of_msa &p, const query_of_thread &own)
+                             const problem_of_msa &p, const query_of_thread &query)
 {
     for (int n = 0; n < CHANNELS; n++)
         if (n < p.c) {
-            size_t at = (own.image + own.i) * p.h * p.c + channel_of(p, own.head, n);
+            size_t at = (query.image + query.i) * p.h * p.c + channel_of(p, query.head, n);
             if (GHOST) y[at] = g.mean[n] / g.sum + plain.mean[n];
             else y[at] = g.mean[n] / g.sum;
         }
@@ -248,27 +248,27 @@ __device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const g
 template <int CHANNELS, bool GHOST>
 __global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
-    query_of_thread own = own_query(p);
-    if (!own.there) return;
-    int C = p.h * p.c, channel = own.head * p.c;
+    query_of_thread query = thread_query(p);
+    if (!query.there) return;
+    int C = p.h * p.c, channel = query.head * p.c;
     real q[CHANNELS];
     gathered<CHANNELS> g = {LOWEST, 0, {}};
     ghosted<CHANNELS, GHOST> plain = {};
 
-    fetch_row(q, qkv, (own.image + own.i) * p.width + channel, p.c, p.scale);
+    fetch_row(q, qkv, (query.image + query.i) * p.width + channel, p.c, p.scale);
     for (int key = 0; key < p.meet.entries; key++) {
-        int j = meeting_token(p.meet, own.window, key);
-        if (meeting_side(p.meet, own.window, key) != own.side) continue;
-        size_t row = (own.image + j) * p.width, k = row + C + channel, v = row + 2 * C;
+        int j = meeting_token(p.meet, query.window, key);
+        if (meeting_side(p.meet, query.window, key) != query.side) continue;
+        size_t row = (query.image + j) * p.width, k = row + C + channel, v = row + 2 * C;
         real a = 0;
         for (int d = 0; d < CHANNELS; d++)
             if (d < p.c) a += q[d] * qkv[k + d];
-        if (p.tables) a += bias(p, rpe, own.i, j, own.head);
+        if (p.tables) a += bias(p, rpe, query.i, j, query.head);
         gather(g, a);
-        gather_value(g, plain, p, exp(a - g.top), ghost, own, j,
-                     [&](int n) -> real { return qkv[v + channel_of(p, own.head, n)]; });
+        gather_value(g, plain, p, exp(a - g.top), ghost, query, j,
+                     [&](int n) -> real { return qkv[v + channel_of(p, query.head, n)]; });
     }
-    write(y, g, plain, p, own);
+    write(y, g, plain, p, query);
 }
 
 /* ---- cuda3: keys and values in tiles --------------------------------------------- */
@@ -280,38 +280,38 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
     constexpr int TILE = 32;
     SHARED(real, k, TILE * CHANNELS);
     SHARED(real, v, TILE * CHANNELS);
-    query_of_thread own = own_query(p);
-    int C = p.h * p.c, channel = own.head * p.c;
+    query_of_thread query = thread_query(p);
+    int C = p.h * p.c, channel = query.head * p.c;
     real q[CHANNELS];
     gathered<CHANNELS> g = {LOWEST, 0, {}};
     ghosted<CHANNELS, GHOST> plain = {};
 
-    fetch_row(q, qkv, (own.image + own.i) * p.width + channel, p.c, p.scale);
+    fetch_row(q, qkv, (query.image + query.i) * p.width + channel, p.c, p.scale);
     for (int first = 0; first < p.meet.entries; first += TILE) {
         int keys = p.meet.entries - first < TILE ? p.meet.entries - first : TILE;
 
         /* Step 1: neighbouring threads fetch neighbouring channels. */
         for (int n = threadIdx.x; n < keys * p.c; n += BLOCK) {
-            size_t row = (own.image + meeting_token(p.meet, own.window, first + n / p.c)) * p.width;
+            size_t row = (query.image + meeting_token(p.meet, query.window, first + n / p.c)) * p.width;
             k[n] = qkv[row + C + channel + n % p.c];
-            v[n] = qkv[row + 2 * C + channel_of(p, own.head, n % p.c)];
+            v[n] = qkv[row + 2 * C + channel_of(p, query.head, n % p.c)];
         }
         __syncthreads();
 
         /* Step 2: all threads of a warp read the same word, in one cycle. */
-        for (int key = 0; own.there && key < keys; key++) {
-            int j = meeting_token(p.meet, own.window, first + key);
-            if (meeting_side(p.meet, own.window, first + key) != own.side) continue;
+        for (int key = 0; query.there && key < keys; key++) {
+            int j = meeting_token(p.meet, query.window, first + key);
+            if (meeting_side(p.meet, query.window, first + key) != query.side) continue;
             real a = 0;
             for (int d = 0; d < CHANNELS; d++)
                 if (d < p.c) a += q[d] * k[key * p.c + d];
-            if (p.tables) a += bias(p, rpe, own.i, j, own.head);
+            if (p.tables) a += bias(p, rpe, query.i, j, query.head);
             gather(g, a);
-            gather_value(g, plain, p, exp(a - g.top), ghost, own, j, [&](int n) -> real { return v[key * p.c + n]; });
+            gather_value(g, plain, p, exp(a - g.top), ghost, query, j, [&](int n) -> real { return v[key * p.c + n]; });
         }
         __syncthreads();                    /* the tile has been read */
     }
-    if (own.there) write(y, g, plain, p, own);
+    if (query.there) write(y, g, plain, p, query);
 }
 
 /* ---- cuda4: four queries and four keys a thread ------------------------------------ */
@@ -483,26 +483,26 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
     int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
     int mine = blockIdx.x % blocks * BLOCK + threadIdx.x / 32 * 16;     /* the first entry of this warp's queries */
     int upper = mine + threadIdx.x % 32 / 4, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
-    size_t image = (size_t)blockIdx.z * p.meet.tokens, query[2], output[2];
+    size_t image = (size_t)blockIdx.z * p.meet.tokens, place[2], output[2];
     int i[2], side[2];
     bool there[2];
-    sixteen<P, CHANNELS> own;
+    sixteen<P, CHANNELS> query;
 
     for (int r = 0; r < 2; r++) {
         there[r] = upper + 8 * r < p.meet.entries;
         i[r] = meeting_token(p.meet, window, there[r] ? upper + 8 * r : 0);
         side[r] = meeting_side(p.meet, window, upper + 8 * r);
-        query[r] = (image + i[r]) * p.width + channel;
+        place[r] = (image + i[r]) * p.width + channel;
         output[r] = (image + i[r]) * C + channel;
     }
-    fetch_queries(own, qkv, query, there, p.c, p.scale);
+    fetch_queries(query, qkv, place, there, p.c, p.scale);
     for (int first = 0; first < p.meet.entries; first += KEYS) {
         fetch_words<P, CHANNELS>(k, v, p, qkv, image, window, first, channel);
         __syncthreads();
         if (mine < p.meet.entries) {        /* all of a warp or none */
             /* Step 1: 16 queries with 32 keys. */
             float score[KEYS / 8][4];
-            score_keys(score, own, k, 0);
+            score_keys(score, query, k, 0);
 
             /* Step 2: what stands beside the product. */
             UNROLL for (int n = 0; n < KEYS / 8; n++)
@@ -514,12 +514,12 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
                 }
 
             /* Step 3: weights, and the values under them. */
-            weigh(score, own);
-            gather_values(own, score, v, 0);
+            weigh(score, query);
+            gather_values(query, score, v, 0);
         }
         __syncthreads();                    /* the tile has been read */
     }
-    store_means(y, output, there, own, p.c);
+    store_means(y, output, there, query, p.c);
 #endif
 }
 #endif
@@ -528,8 +528,8 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
 
 problem_of_msa given(const struct msa_problem *p)
 {
-    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
-            (int)p->windows.tokens.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
+    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
+            (int)p->windows.grid.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
 }
 
 void core_1(struct msa_device *on, const struct msa_problem *p)
@@ -551,11 +551,11 @@ template <class F> void in_launches(struct msa_device *on, const struct msa_prob
 /* Registers are counted when the kernel is compiled: heads of up to CHANNELS channels. */
 template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int version)
 {
-    problem_of_msa of = given(p);
+    problem_of_msa sizes = given(p);
     ghost_arrays ghost = {on->factor, on->summand};
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
-        if (version == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
-        else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+        if (version == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, sizes, y, qkv, on->rpe, ghost);
+        else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, sizes, y, qkv, on->rpe, ghost);
     });
 }
 
@@ -567,33 +567,33 @@ template <int CHANNELS> void core_of_width(struct msa_device *on, const struct m
 
 template <int version> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
 {
-    if (p->c <= 16) core_of_width<16>(on, p, version);
-    else if (p->c <= 32) core_of_width<32>(on, p, version);
-    else if (p->c <= 64) core_of_width<64>(on, p, version);
+    if (p->heads.c <= 16) core_of_width<16>(on, p, version);
+    else if (p->heads.c <= 32) core_of_width<32>(on, p, version);
+    else if (p->heads.c <= 64) core_of_width<64>(on, p, version);
     else core_1(on, p);                 /* wider heads than any network has */
 }
 
 void core_4(struct msa_device *on, const struct msa_problem *p)
 {
-    problem_of_msa of = given(p);
-    int c = (int)p->c, pitch = blocked_pitch(c);
+    problem_of_msa sizes = given(p);
+    int c = (int)p->heads.c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
     if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
-        if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
-        else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+        if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, sizes, pitch, y, qkv, on->rpe);
+        else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, sizes, pitch, y, qkv, on->rpe);
     });
 }
 
 #ifndef TWICETOLD_DOUBLE
 template <class P> void core_of_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    problem_of_msa of = given(p);
-    if (p->ghost.add || p->c > 64) return core_4(on, p);
+    problem_of_msa sizes = given(p);
+    if (p->ghost.add || p->heads.c > 64) return core_4(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
-        if (of.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else if (of.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else LAUNCH(on, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        if (sizes.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);
+        else if (sizes.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);
+        else LAUNCH(on, (on_tensor_cores<P, 64>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);
     });
 }
 #endif
@@ -602,7 +602,7 @@ void prepare(struct msa_device *on, const struct msa_problem *p)
 {
     size_t ghosts = p->ghost.add ? p->heads.C : 0;
     device_heads_prepare(on, &p->heads);
-    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.tokens.offsets, p->rpe_columns);
+    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.grid.offsets, p->rpe_columns);
     device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
     device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
     ghost_prepare(&on->ghost, &on->plan->arena, LOAD_SCRATCH, &p->ghost);
@@ -616,9 +616,9 @@ void prepare_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 }
 #endif
 
-double cost(const void *of)
+double cost(const void *params)
 {
-    const struct msa_problem *p = (const struct msa_problem *)of;
+    const struct msa_problem *p = (const struct msa_problem *)params;
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 

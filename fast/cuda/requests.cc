@@ -19,16 +19,16 @@ size_t hash(memory where, const place &p)
 /* Cycles of the banks for sorted, distinct words: a bank serves one word a cycle, to every lane that reads it. */
 size_t bank_cycles(const std::vector<uintptr_t> &words)
 {
-    size_t most = 0, of[BANKS] = {};
-    for (uintptr_t w : words) most = std::max(most, ++of[w % BANKS]);
+    size_t most = 0, count[BANKS] = {};
+    for (uintptr_t w : words) most = std::max(most, ++count[w % BANKS]);
     return most;
 }
 
 /* Keeps one of each. */
-void sort_distinct(std::vector<uintptr_t> &of)
+void sort_distinct(std::vector<uintptr_t> &words)
 {
-    std::sort(of.begin(), of.end());
-    of.erase(std::unique(of.begin(), of.end()), of.end());
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
 } // namespace

@@ -87,7 +87,7 @@ __global__ void normalise(array<real> rows, reals gain, reals bias, size_t count
 void reduce(struct sra_device *on, const struct sra_problem *p, int version)
 {
     size_t rows = p->B * p->M, all = p->B * p->N * p->C;
-    plane_of_sra plane = {(int)p->N, (int)p->patches.tokens.size[1], (int)p->M, (int)p->C, (int)p->s,
+    plane_of_sra plane = {(int)p->N, (int)p->patches.grid.size[1], (int)p->M, (int)p->C, (int)p->s,
                           (int)p->patches.columns};
     if (version == 1) {
         LAUNCH_EACH(on, convolve_each, rows * p->C, plane, on->reduced, on->x, on->sr_w, on->sr_b, rows * p->C);

@@ -179,7 +179,7 @@ struct query_of_thread {
     size_t image, q, y;         /* its tokens' first row; where the query and its output begin */
 };
 
-__device__ inline query_of_thread own_query(const problem_of_structsa &p)
+__device__ inline query_of_thread thread_query(const problem_of_structsa &p)
 {
     size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N;
     int head = (int)(group % p.h), i = blockIdx.x % p.blocks * BLOCK + threadIdx.x, C = p.h * p.c;
@@ -190,13 +190,13 @@ __device__ inline query_of_thread own_query(const problem_of_structsa &p)
 template <int CHANNELS>
 __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
-    query_of_thread own = own_query(p);
-    if (!own.there) return;
-    size_t virtual_tokens = (size_t)p.J * p.D, first = own.group * virtual_tokens;
+    query_of_thread query = thread_query(p);
+    if (!query.there) return;
+    size_t virtual_tokens = (size_t)p.J * p.D, first = query.group * virtual_tokens;
     real q[CHANNELS];
     gathered<CHANNELS> g = {LOWEST, 0, {}};
 
-    fetch_row(q, qkv, own.q, p.c, p.scale);
+    fetch_row(q, qkv, query.q, p.c, p.scale);
     for (size_t jd = first; jd < first + virtual_tokens; jd++) {
         real a = 0;
         for (int d = 0; d < CHANNELS; d++)
@@ -207,7 +207,7 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
         for (int d = 0; d < CHANNELS; d++)
             if (d < p.c) g.mean[d] += weight * value[jd * p.c + d];
     }
-    store_mean(y, own.y, g, p.c);
+    store_mean(y, query.y, g, p.c);
 }
 
 /* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
@@ -229,15 +229,15 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
 {
     SHARED(real, k, TILE * CHANNELS);
     SHARED(real, v, TILE * CHANNELS);
-    query_of_thread own = own_query(p);
+    query_of_thread query = thread_query(p);
     size_t virtual_tokens = (size_t)p.J * p.D;
     real q[CHANNELS] = {};
     gathered<CHANNELS> g = {LOWEST, 0, {}};
 
-    if (own.there) fetch_row(q, qkv, own.q, p.c, p.scale);
+    if (query.there) fetch_row(q, qkv, query.q, p.c, p.scale);
     for (size_t first = 0; first < virtual_tokens; first += TILE) {
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
-        size_t at = (own.group * virtual_tokens + first) * p.c;
+        size_t at = (query.group * virtual_tokens + first) * p.c;
 
         /* Step 1: a tile is contiguous; four reals at once if rows are multiples of four. */
         if (p.c % 4 == 0) {
@@ -250,10 +250,10 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
         __syncthreads();
 
         /* Step 2: each query against all of them, while other threads fetch the next halo. */
-        if (own.there) attend(g, q, k, v, keys, p.pitch);
+        if (query.there) attend(g, q, k, v, keys, p.pitch);
         __syncthreads();        /* the tile has been read */
     }
-    if (own.there) store_mean(y, own.y, g, p.c);
+    if (query.there) store_mean(y, query.y, g, p.c);
 }
 
 /* ---- cuda4: virtual tokens of a tile, made in place ------------------------------ */
@@ -331,12 +331,12 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, rea
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> halo = memory, k = halo + by.halo, v = k + CENTRES * by.patterns * p.pitch;
-    query_of_thread own = own_query(p);
+    query_of_thread query = thread_query(p);
     int runs = (p.centres.x + CENTRES - 1) / CENTRES;
     real q[CHANNELS] = {};
     gathered<CHANNELS> g = {LOWEST, 0, {}};
 
-    if (own.there) fetch_row(q, qkv, own.q, p.c, p.scale);
+    if (query.there) fetch_row(q, qkv, query.q, p.c, p.scale);
     for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
         int row = n / runs, x = n % runs * CENTRES;
         run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
@@ -344,19 +344,19 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, rea
             int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
 
             /* Step 1: the virtual keys and values of this tile. */
-            make_tile([&](const run &of, int channel, int slab) {
-                convolve(k, halo, p, p.keys, of, hk, own.head, pattern, patterns, channel, slab);
-            }, halo, p, p.keys, r, by, qkv, own.image, own.head);
-            make_tile([&](const run &of, int channel, int slab) {
-                convolve(v, halo, p, p.values, of, hv, own.head, pattern, patterns, channel, slab);
-            }, halo, p, p.values, r, by, qkv, own.image, own.head);
+            make_tile([&](const run &centres, int channel, int slab) {
+                convolve(k, halo, p, p.keys, centres, hk, query.head, pattern, patterns, channel, slab);
+            }, halo, p, p.keys, r, by, qkv, query.image, query.head);
+            make_tile([&](const run &centres, int channel, int slab) {
+                convolve(v, halo, p, p.values, centres, hv, query.head, pattern, patterns, channel, slab);
+            }, halo, p, p.values, r, by, qkv, query.image, query.head);
 
             /* Step 2: each query against all of them.  Those who are done fetch the next
              * halo, which nobody reads now. */
-            if (own.there) attend(g, q, k, v, r.centres * patterns, p.pitch);
+            if (query.there) attend(g, q, k, v, r.centres * patterns, p.pitch);
         }
     }
-    if (own.there) store_mean(y, own.y, g, p.c);
+    if (query.there) store_mean(y, query.y, g, p.c);
 }
 
 #ifndef TWICETOLD_DOUBLE
@@ -417,11 +417,11 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, r
     constexpr int EACH = P::EACH;
     shared<uint32_t> k = memory, v = k + by.patterns * key_words<P, CHANNELS>;
     int words = by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
-    size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N, query[2], output[2];
+    size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N, place[2], output[2];
     int head = (int)(group % p.h), mine = blockIdx.x % p.blocks * BLOCK + threadIdx.x / 32 * 16;
     int runs = (p.centres.x + CENTRES - 1) / CENTRES, C = p.h * p.c;
     bool there[2];
-    sixteen<P, CHANNELS> own;
+    sixteen<P, CHANNELS> query;
 
     /* Step 1: channels that a head has not stay zeros. */
     halo += words;
@@ -429,10 +429,10 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, r
     for (int r = 0; r < 2; r++) {
         int i = mine + threadIdx.x % 32 / 4 + 8 * r;
         there[r] = i < p.N;
-        query[r] = (image + i) * p.width + head * p.c;
+        place[r] = (image + i) * p.width + head * p.c;
         output[r] = (image + i) * C + head * p.c;
     }
-    fetch_queries(own, qkv, query, there, p.c, p.scale);
+    fetch_queries(query, qkv, place, there, p.c, p.scale);
     for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
         int row = n / runs, x = n % runs * CENTRES;
         run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
@@ -451,27 +451,27 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, r
                     store(v, (d * CENTRES + t) / EACH * pitches<P, CHANNELS>::value + channel, across(P(), rows));
                 }
             };
-            make_tile([&](const run &of, int channel, int slab) {
-                convolve_two(put_key, halo, p, p.keys, of, hk, head, pattern, patterns, channel, slab);
+            make_tile([&](const run &centres, int channel, int slab) {
+                convolve_two(put_key, halo, p, p.keys, centres, hk, head, pattern, patterns, channel, slab);
             }, halo, p, p.keys, r, by, qkv, image, head);
-            make_tile([&](const run &of, int channel, int slab) {
-                convolve_two(put_value, halo, p, p.values, of, hv, head, pattern, patterns, channel, slab);
+            make_tile([&](const run &centres, int channel, int slab) {
+                convolve_two(put_value, halo, p, p.values, centres, hv, head, pattern, patterns, channel, slab);
             }, halo, p, p.values, r, by, qkv, image, head);
 
             /* Step 3: 16 queries with two patterns at eight centres. */
             for (int d = 0; mine < p.N && d < patterns; d += 2) {
                 float score[2][4];
-                score_keys(score, own, k, d * CENTRES);
+                score_keys(score, query, k, d * CENTRES);
                 UNROLL for (int two = 0; two < 2; two++)
                     UNROLL for (int e = 0; e < 4; e++)
                         if (d + two >= patterns || (int)threadIdx.x % 4 * 2 + e % 2 >= r.centres)
                             score[two][e] = -INFINITY;
-                weigh(score, own);
-                gather_values(own, score, v, d * CENTRES);
+                weigh(score, query);
+                gather_values(query, score, v, d * CENTRES);
             }
         }
     }
-    store_means(y, output, there, own, p.c);
+    store_means(y, output, there, query, p.c);
 #endif
 }
 #endif
@@ -486,13 +486,13 @@ box box_of(int axes, const size_t size[GRID_AXES])
 
 problem_of_structsa given(const struct structsa_problem *p)
 {
-    int axes = p->tokens.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
-    box tokens = box_of(axes, p->tokens.size), stride = box_of(axes, p->stride);
-    bool channels = p->equation == STRUCTSA_EQ16;
+    int axes = p->grid.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
+    box tokens = box_of(axes, p->grid.size), stride = box_of(axes, p->stride);
+    bool channels = p->equation == 16;
     return {
         tokens, {(tokens.t - 1) / stride.t + 1, (tokens.y - 1) / stride.y + 1, (tokens.x - 1) / stride.x + 1}, stride,
-        (int)p->N, (int)p->J, D, (int)p->heads.h, (int)p->c, 3 * C, ((int)p->c + 3) / 4 * 4,
-        (int)device_blocks(p->N, BLOCK), p->scale,
+        (int)p->heads.N, (int)p->J, D, (int)p->heads.h, (int)p->heads.c, 3 * C, ((int)p->heads.c + 3) / 4 * 4,
+        (int)device_blocks(p->heads.N, BLOCK), p->scale,
         {box_of(axes, p->key_window.size), M, C, channels ? M * C : 1, channels ? C : D, channels},
         {box_of(axes, p->value_window.size), Mv, 2 * C, channels ? Mv * C : 1, channels ? C : D, channels},
     };
@@ -532,50 +532,50 @@ void core_1(struct structsa_device *on, const struct structsa_problem *p)
 
 template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int version)
 {
-    problem_of_structsa of = given(p);
-    size_t blocks = p->heads.B * of.h * of.blocks;
+    problem_of_structsa sizes = given(p);
+    size_t blocks = p->heads.B * sizes.h * sizes.blocks;
     array<real> y = on->output;
     reals qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile by;
 
-    if (version == 4 && fits(&by, of)) {
-        size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * of.pitch) * sizeof(real);
-        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
+    if (version == 4 && fits(&by, sizes)) {
+        size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * sizes.pitch) * sizeof(real);
+        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, sizes, by, y, qkv, on->hk, on->hv);
         return;
     }
-    LAUNCH_EACH(on, make_virtual_tokens, items, of, on->key, on->value, qkv, on->hk, on->hv, items);
-    if (version == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
-    else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    LAUNCH_EACH(on, make_virtual_tokens, items, sizes, on->key, on->value, qkv, on->hk, on->hv, items);
+    if (version == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, sizes, y, qkv, on->key, on->value);
+    else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, sizes, y, qkv, on->key, on->value);
 }
 
 constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
 
 template <int version> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
-    if (p->c <= 16) core_of<16>(on, p, version);
-    else if (p->c <= 32) core_of<32>(on, p, version);
-    else if (p->c <= WIDEST) core_of<64>(on, p, version);
+    if (p->heads.c <= 16) core_of<16>(on, p, version);
+    else if (p->heads.c <= 32) core_of<32>(on, p, version);
+    else if (p->heads.c <= WIDEST) core_of<64>(on, p, version);
     else core_1(on, p);
 }
 
 #ifndef TWICETOLD_DOUBLE
 template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, const struct structsa_problem *p)
 {
-    problem_of_structsa of = given(p);
+    problem_of_structsa sizes = given(p);
     tile by;
-    constexpr int one = key_words<P, CHANNELS> + value_words<P, CHANNELS>;
-    if (!fits(&by, of, 2, 2 * one)) return core_in_registers<4>(on, p);
-    size_t words = (size_t)by.patterns * one + (size_t)by.halo;
-    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK, words * sizeof(real), of, by,
+    constexpr int each = key_words<P, CHANNELS> + value_words<P, CHANNELS>;
+    if (!fits(&by, sizes, 2, 2 * each)) return core_in_registers<4>(on, p);
+    size_t words = (size_t)by.patterns * each + (size_t)by.halo;
+    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * sizes.h * sizes.blocks, WIDE_BLOCK, words * sizeof(real), sizes, by,
            on->output, on->qkv, on->hk, on->hv);
 }
 
 template <class P> void core_of_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
 {
-    if (p->c <= 16) core_in_words<P, 16>(on, p);
-    else if (p->c <= 32) core_in_words<P, 32>(on, p);
-    else if (p->c <= WIDEST) core_in_words<P, 64>(on, p);
+    if (p->heads.c <= 16) core_in_words<P, 16>(on, p);
+    else if (p->heads.c <= 32) core_in_words<P, 32>(on, p);
+    else if (p->heads.c <= WIDEST) core_in_words<P, 64>(on, p);
     else core_1(on, p);
 }
 #endif
@@ -584,16 +584,16 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 template <int version> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
     tile by;
-    bool written = version > 1 && p->c <= WIDEST && !(version == 4 && fits(&by, given(p)));
+    bool written = version > 1 && p->heads.c <= WIDEST && !(version == 4 && fits(&by, given(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
-    bool channels = p->equation == STRUCTSA_EQ16;
+    bool channels = p->equation == 16;
     size_t columns = channels ? p->heads.C : 1;
 
     device_heads_prepare(on, &p->heads);
     device_tensor(on, &on->hk, "the detectors", channels ? &p->hk : &p->uk, p->D, p->M, columns);
     device_tensor(on, &on->hv, "the aggregators", channels ? &p->hv : &p->uv, p->D, p->Mv, columns);
-    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
-    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->c);
+    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->heads.c);
+    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->heads.c);
 }
 
 #ifndef TWICETOLD_DOUBLE

@@ -289,7 +289,7 @@ void attention_prepare(struct arena *arena, real **workspace, size_t channels, s
 {
     size_t reals;
     if (attention_fast_workspace(&reals, channels, block))
-        arena_reals(arena, PER_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
+        arena_reals(arena, PER_THREAD, workspace, "a tile of attention", reals);
     else arena_fail(arena, out_of_memory("a tile of attention"));
 }
 
@@ -354,8 +354,7 @@ void attention_rpe_prepare(struct attention_rpe *rpe, struct arena *arena, const
 {
     rpe->g = *g;
     rpe->tables = tables;
-    arena_reals(arena, PERSISTENT, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
-               1);
+    arena_reals(arena, PERSISTENT, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES);
 }
 
 void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e)
@@ -431,12 +430,12 @@ size_t attention_written_width(size_t tokens)
 
 void attention_write(real *r, const struct attention_rpe_table *table)
 {
-    struct attention_rpe_table of = *table;
+    struct attention_rpe_table params = *table;
     size_t n = table->tokens.tokens, width = attention_written_width(n);
 
     memset(r, 0, n * width * sizeof *r);
     for (size_t i = 0; i < n; i += LANES)
-        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &of);
+        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &params);
 }
 
 void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)

@@ -39,16 +39,16 @@ INLINED void meet(vec *sum, const vec *factor, const vec *summand, const real *w
 
 /* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all keys; `at` is its number in
  * [h][vectors].  For accuracy each row of keys is summed from zero, and then the rows. */
-INLINED void weigh(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+INLINED void weigh(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - own->place[i];
-    const vec *v = own->values + at * N;
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - ghosted->place[i];
+    const vec *v = ghosted->values + at * N;
 
     for (size_t q = 0; q < queries; q++) sum[q] = (vec){0};
     for (size_t j = 0; j < N; j += row) {
-        const vec *factor = own->factor + centre + own->place[j], *summand = own->summand + centre + own->place[j];
+        const vec *factor = ghosted->factor + centre + ghosted->place[j], *summand = ghosted->summand + centre + ghosted->place[j];
         vec part[4] = {{0}};
         size_t x = 0;
         for (; x + 4 <= row; x += 4) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 4);
@@ -57,57 +57,57 @@ INLINED void weigh(vec *sum, const struct ghosted *own, const struct msa_problem
     }
 }
 
-static void weigh_four(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+static void weigh_four(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                        const real *w, size_t i)
 {
-    weigh(sum, own, p, at, w, i, 4);
+    weigh(sum, ghosted, p, at, w, i, 4);
 }
 
-static void weigh_one(vec *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+static void weigh_one(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                       const real *w, size_t i)
 {
-    weigh(sum, own, p, at, w, i, 1);
+    weigh(sum, ghosted, p, at, w, i, 1);
 }
 
 /* ---- a block of queries ------------------------------------------------------ */
 
 /* map [count][N]: the weights of head a. */
-static void weights(real *map, const struct ghosted *own, const struct msa_problem *p, const real *q,
+static void weights(real *map, const struct ghosted *ghosted, const struct msa_problem *p, const real *q,
                     size_t a, size_t first, size_t count)
 {
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, c = p->c, row = g->size[g->axes - 1];
-    const real *rpe = p->rpe ? own->rpe + (p->rpe_columns > 1 ? a * g->offsets : 0) : NULL;
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, c = p->heads.c, row = g->size[g->axes - 1];
+    const real *rpe = p->rpe ? ghosted->rpe + (p->rpe_columns > 1 ? a * g->offsets : 0) : NULL;
 
-    linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, own->keys + a * N * c, NULL, count, c, N);
+    linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, ghosted->keys + a * N * c, NULL, count, c, N);
     for (size_t i = 0; i < count; i++) {
         real *map_i = map + i * N;
         for (size_t j = 0; rpe && j < N; j += row) {
-            const real *rpe_ij = rpe + (g->offsets - 1) / 2 + own->place[j] - own->place[first + i];
+            const real *rpe_ij = rpe + (g->offsets - 1) / 2 + ghosted->place[j] - ghosted->place[first + i];
             for (size_t x = 0; x < row; x++) map_i[j + x] += rpe_ij[x];
         }
         softmax_row(map_i, N);
     }
 }
 
-void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real *y, const real *qkv, size_t block,
+void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, real *y, const real *qkv, size_t block,
                    real *map)
 {
-    const grid *g = &p->windows.tokens;
-    size_t N = p->heads.N, C = p->heads.C, c = p->c, row = g->size[g->axes - 1];
+    const grid *g = &p->windows.grid;
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c, row = g->size[g->axes - 1];
     size_t first = block * GHOSTED_BLOCK, count = N - first < GHOSTED_BLOCK ? N - first : GHOSTED_BLOCK;
 
     for (size_t a = 0; a < p->heads.h; a++) {
-        weights(map, own, p, qkv, a, first, count);
+        weights(map, ghosted, p, qkv, a, first, count);
         for (size_t n = 0, some; n < count; n += some) {
             /* Step 1: four queries, where they are left in this row of the grid. */
             size_t i = first + n;
             some = n + 4 <= count && i % row + 4 <= row ? 4 : 1;
-            for (size_t v = 0; v < own->vectors; v++) {
+            for (size_t v = 0; v < ghosted->vectors; v++) {
                 vec sum[4];
-                size_t at = a * own->vectors + v, left = c - v * LANES;
-                if (some == 4) weigh_four(sum, own, p, at, map + n * N, i);
-                else weigh_one(sum, own, p, at, map + n * N, i);
+                size_t at = a * ghosted->vectors + v, left = c - v * LANES;
+                if (some == 4) weigh_four(sum, ghosted, p, at, map + n * N, i);
+                else weigh_one(sum, ghosted, p, at, map + n * N, i);
 
                 /* Step 2: to the places of their channels. */
                 for (size_t q = 0; q < some; q++)
@@ -118,17 +118,17 @@ void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real 
     }
 }
 
-void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct team *t, const real *qkv)
+void ghosted_gather(const struct ghosted *ghosted, const struct msa_problem *p, const struct team *t, const real *qkv)
 {
-    size_t N = p->heads.N, C = p->heads.C, c = p->c;
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c;
     real scale = p->scale * LOG2_E;
 
     for (size_t j; team_next(t, N, &j);) {
         const real *k_j = qkv + j * 3 * C + C, *v_j = k_j + C;
         for (size_t a = 0; a < p->heads.h; a++) {
-            for (size_t n = 0; n < c; n++) own->keys[(a * N + j) * c + n] = scale * k_j[a * c + n];
-            for (size_t n = 0; n < own->vectors * LANES; n++)
-                own->values[(a * own->vectors + n / LANES) * N + j][n % LANES] =
+            for (size_t n = 0; n < c; n++) ghosted->keys[(a * N + j) * c + n] = scale * k_j[a * c + n];
+            for (size_t n = 0; n < ghosted->vectors * LANES; n++)
+                ghosted->values[(a * ghosted->vectors + n / LANES) * N + j][n % LANES] =
                     n < c ? v_j[ghost_channel(&p->ghost, a, n)] : 0;
         }
     }
@@ -136,25 +136,25 @@ void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, cons
 
 /* ---- tables ------------------------------------------------------------------- */
 
-void ghosted_prepare(struct ghosted *own, struct arena *arena, const struct msa_problem *p)
+void ghosted_prepare(struct ghosted *ghosted, struct arena *arena, const struct msa_problem *p)
 {
     bool there = p->ghost.add != NULL;
-    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.tokens.offsets;
+    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.grid.offsets;
 
-    own->vectors = (p->c - 1) / LANES + 1;
-    ghost_prepare(&own->ghost, arena, LOAD_SCRATCH, &p->ghost);
-    arena_objects(arena, PERSISTENT, &own->place, "the places of tokens", there ? N : 0, 1, sizeof *own->place);
-    arena_reals(arena, PERSISTENT, &own->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P, 1, 1);
-    arena_objects(arena, PERSISTENT, &own->factor, "factors in lanes", h * own->vectors, P, sizeof *own->factor);
-    arena_objects(arena, PERSISTENT, &own->summand, "summands in lanes", h * own->vectors, P, sizeof *own->summand);
-    arena_reals(arena, PER_RUN, &own->keys, "the keys of an image", h, N, p->c, 1);
-    arena_objects(arena, PER_RUN, &own->values, "values in lanes", h * own->vectors, N, sizeof *own->values);
-    arena_reals(arena, PER_THREAD, &own->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N, 1, 1);
+    ghosted->vectors = (p->heads.c - 1) / LANES + 1;
+    ghost_prepare(&ghosted->ghost, arena, LOAD_SCRATCH, &p->ghost);
+    arena_objects(arena, PERSISTENT, &ghosted->place, "the places of tokens", there ? N : 0, 1, sizeof *ghosted->place);
+    arena_reals(arena, PERSISTENT, &ghosted->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P);
+    arena_objects(arena, PERSISTENT, &ghosted->factor, "factors in lanes", h * ghosted->vectors, P, sizeof *ghosted->factor);
+    arena_objects(arena, PERSISTENT, &ghosted->summand, "summands in lanes", h * ghosted->vectors, P, sizeof *ghosted->summand);
+    arena_reals(arena, PER_RUN, &ghosted->keys, "the keys of an image", h, N, p->heads.c);
+    arena_objects(arena, PER_RUN, &ghosted->values, "values in lanes", h * ghosted->vectors, N, sizeof *ghosted->values);
+    arena_reals(arena, PER_THREAD, &ghosted->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N);
 }
 
-void ghosted_load(struct ghosted *own, const struct msa_problem *p)
+void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p)
 {
-    const grid *g = &p->windows.tokens;
+    const grid *g = &p->windows.grid;
     size_t P = g->offsets;
 
     if (!p->ghost.add) return;
@@ -163,21 +163,21 @@ void ghosted_load(struct ghosted *own, const struct msa_problem *p)
     for (size_t i = 0; i < p->heads.N; i++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, g, i);
-        own->place[i] = (at[0] * (2 * g->size[1] - 1) + at[1]) * (2 * g->size[2] - 1) + at[2];
+        ghosted->place[i] = (at[0] * (2 * g->size[1] - 1) + at[1]) * (2 * g->size[2] - 1) + at[2];
     }
-    for (size_t n = 0; own->rpe && n < P; n++)
+    for (size_t n = 0; ghosted->rpe && n < P; n++)
         for (size_t column = 0; column < p->rpe_columns; column++)
-            own->rpe[column * P + n] = LOG2_E * p->rpe[n * p->rpe_columns + column];
+            ghosted->rpe[column * P + n] = LOG2_E * p->rpe[n * p->rpe_columns + column];
 
     /* Step 2: the static matrices, channels in lanes. */
-    ghost_load(&own->ghost, &p->ghost);
+    ghost_load(&ghosted->ghost, &p->ghost);
     for (size_t a = 0; a < p->heads.h; a++)
-        for (size_t ch = 0; ch < own->vectors * LANES; ch++) {
-            size_t to = (a * own->vectors + ch / LANES) * P, l = ch % LANES;
-            size_t from = ch < p->c ? ghost_channel(&p->ghost, a, ch) * P : 0;
+        for (size_t ch = 0; ch < ghosted->vectors * LANES; ch++) {
+            size_t to = (a * ghosted->vectors + ch / LANES) * P, l = ch % LANES;
+            size_t from = ch < p->heads.c ? ghost_channel(&p->ghost, a, ch) * P : 0;
             for (size_t n = 0; n < P; n++) {
-                own->factor[to + n][l] = ch < p->c ? own->ghost.factor[from + n] : 0;
-                own->summand[to + n][l] = ch < p->c ? own->ghost.summand[from + n] : 0;
+                ghosted->factor[to + n][l] = ch < p->heads.c ? ghosted->ghost.factor[from + n] : 0;
+                ghosted->summand[to + n][l] = ch < p->heads.c ? ghosted->ghost.summand[from + n] : 0;
             }
         }
 }

@@ -24,14 +24,14 @@ struct ghosted {
     real *map;                  /* of each thread, [GHOSTED_BLOCK][N] */
 };
 
-void ghosted_prepare(struct ghosted *own, struct arena *arena, const struct msa_problem *p);
-void ghosted_load(struct ghosted *own, const struct msa_problem *p);
+void ghosted_prepare(struct ghosted *ghosted, struct arena *arena, const struct msa_problem *p);
+void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p);
 
 /* Keys and values of the calling thread's share of the tokens of one image, from rows q, k, v side by side [N][3C]. */
-void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct team *t, const real *qkv);
+void ghosted_gather(const struct ghosted *ghosted, const struct msa_problem *p, const struct team *t, const real *qkv);
 
 /* Block number `block` of y [N][C], all heads. */
-void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real *y, const real *qkv, size_t block,
+void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, real *y, const real *qkv, size_t block,
                    real *map);
 
 static inline size_t ghosted_blocks(size_t N) { return (N - 1) / GHOSTED_BLOCK + 1; }

@@ -28,6 +28,7 @@ struct msa_fast {
     struct ghosted ghosted;
     real *written;              /* [tables][kinds of sides][entries][width]: R, or NULL */
 };
+HEADS_FIRST(struct msa_fast);
 
 /* Sides by their height and width: whole, before the seam, or behind it. */
 static size_t kinds(const struct msa_problem *p) { return p->windows.shift ? 9 : 1; }
@@ -55,43 +56,43 @@ static void meet_in(struct attention_rpe_table *table, const struct window_regio
 }
 
 /* One window, a side after the other. */
-static void attend_window(const struct head *one, struct attention a, struct attention_rpe_table *table)
+static void attend_window(const struct head *head, struct attention a, struct attention_rpe_table *table)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct msa_fast *f = one->plan->state;
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_fast *f = head->plan->state;
 
-    for (size_t side = 0; side < windows_regions(&p->windows, one->part); side++) {
-        const struct window_region box = windows_region(&p->windows, one->part, side);
+    for (size_t side = 0; side < windows_regions(&p->windows, head->part); side++) {
+        const struct window_region box = windows_region(&p->windows, head->part, side);
         struct attention_written written;
         meet_in(table, &box);
         if (f->written) {
             written.width = attention_written_width(box.rows * box.columns);
-            written.r = written_at(f, p, f->rpe.tables > 1 ? one->head : 0, &box);
+            written.r = written_at(f, p, f->rpe.tables > 1 ? head->number : 0, &box);
             a.bias = attention_written_bias;
             a.bias_context = &written;
         }
-        tiled_window(one, a, &p->windows, side, NULL, &f->tiled);
+        tiled_window(head, a, &p->windows, side, NULL, &f->tiled);
     }
 }
 
 /* One block of queries against all keys, or one window. */
-static void attend(const struct head *one)
+static void attend(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct msa_fast *f = one->plan->state;
-    struct attention_rpe_table table = attention_rpe_table(&f->rpe, f->rpe.tables > 1 ? one->head : 0);
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_fast *f = head->plan->state;
+    struct attention_rpe_table table = attention_rpe_table(&f->rpe, f->rpe.tables > 1 ? head->number : 0);
     const struct attention a = {
-        .queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c, .scale = p->scale,
+        .queries = p->windows.entries, .keys = p->windows.entries, .channels = p->heads.c, .scale = p->scale,
         .bias = p->rpe ? attention_rpe_bias : NULL, .bias_context = &table,
     };
-    if (p->windows.edge) attend_window(one, a, &table);
-    else tiled_block(one, a, &f->tiled);
+    if (p->windows.edge) attend_window(head, a, &table);
+    else tiled_block(head, a, &f->tiled);
 }
 
 /* One image, with a ghost head. */
 static void run_ghosted(const struct team *t)
 {
-    const struct msa_problem *p = t->plan->of;
+    const struct msa_problem *p = t->plan->params;
     const struct msa_fast *f = t->plan->state;
     size_t blocks = ghosted_blocks(p->heads.N);
     real *map = arena_thread(&t->plan->arena, f->ghosted.map, t->thread);
@@ -113,15 +114,15 @@ static void run_ghosted(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : chunk_images(N, p->heads.B);
     const size_t sides[] = {s, s};
-    grid meeting = p->windows.tokens;       /* the tokens that meet each other */
+    grid meeting = p->windows.grid;       /* the tokens that meet each other */
 
     tiled_prepare(&f->tiled, plan,
-                  (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c},
+                  (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->heads.c},
                   together * p->heads.h, s ? p->windows.entries : 0);
     heads_prepare(plan, (struct core_options){
         .core = attend, .parts = s ? p->windows.count : tiled_blocks(&f->tiled, N),
@@ -155,9 +156,9 @@ static void write_sides(struct msa_fast *f, const struct msa_problem *p)
 /* A window looks at the middle of the grid's table. */
 static status load(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
-    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.tokens, p->rpe);
+    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.grid, p->rpe);
     if (f->written) write_sides(f, p);
     ghosted_load(&f->ghosted, p);
     return heads_load(plan);
@@ -165,16 +166,19 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     const struct batch batch = heads_batch((const struct heads *)plan->state);
     return p->ghost.add ? batch_run(plan, y, x, &batch, run_ghosted) : heads_run(plan, y, x);
 }
 
 /* Pairs across a seam are not multiplied. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct msa_problem *p = of;
+    const struct msa_problem *p = params;
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 
-const struct form msa_fast = {"fast", sizeof(struct msa_fast), prepare, load, run, NULL, multiply_adds};
+const struct form msa_fast = {
+    .name = "fast", .state = sizeof(struct msa_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -46,7 +46,7 @@ static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WI
 
 static void prepare(struct linear *map, struct arena *arena)
 {
-    arena_reals(arena, PERSISTENT, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1, 1);
+    arena_reals(arena, PERSISTENT, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1);
 }
 
 /* Panel number `panel`: its first vector of outputs, and how many it has. */

@@ -19,21 +19,21 @@ struct tiled {
 };
 
 /* For this many heads of queries, keys and channels as `a` says; or for windows of `entries` tokens. */
-void tiled_prepare(struct tiled *own, struct plan *plan, struct attention a, size_t heads, size_t entries);
+void tiled_prepare(struct tiled *tiled, struct plan *plan, struct attention a, size_t heads, size_t entries);
 
 /* Blocks of a head. */
-static inline size_t tiled_blocks(const struct tiled *own, size_t queries)
+static inline size_t tiled_blocks(const struct tiled *tiled, size_t queries)
 {
-    return (queries + own->block - 1) / own->block;
+    return (queries + tiled->block - 1) / tiled->block;
 }
 
 /* Block one->part of the queries; rows are read where they lie. */
-void tiled_block(const struct head *one, struct attention a, const struct tiled *own);
+void tiled_block(const struct head *head, struct attention a, const struct tiled *tiled);
 
 /* One side of window one->part, all of it where no seam runs through it.  Its rows are copied, and its queries and keys
  * counted here.  The row `padding` is the query of a token of the padding, whose key and value are as far behind it as
  * any token's; it may be NULL where windows tile the plane. */
-void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
-                  const real *padding, const struct tiled *own);
+void tiled_window(const struct head *head, struct attention a, const struct windows *windows, size_t side,
+                  const real *padding, const struct tiled *tiled);
 
 #endif

@@ -15,6 +15,7 @@
  * fractional.  LAYOUT is planes, [C][N] in and out, as in the layer; or tokens, [N][C] in and out, transposed a vector
  * of channels at a time, C and N multiples of a vector.  The result is compared with sums over the boxes in double. */
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -45,12 +46,12 @@ static status scene_create(struct scene *s)
     s->N = s->edge * s->edge;
     *arena = arena_open(s->threads);
     box_pool_prepare(&s->pool, arena, s->edge, s->edge, s->C, s->G);
-    arena_reals(arena, PERSISTENT, &s->boxes, "the boxes", s->C, s->G, 4, 1);
-    arena_reals(arena, PERSISTENT, &s->mix, "the weights of the boxes", s->C, s->G, 1, 1);
-    arena_reals(arena, PERSISTENT, &s->in, "the planes", s->N, s->C, 1, 1);
-    arena_reals(arena, PERSISTENT, &s->out, "the planes", s->N, s->C, 1, 1);
-    arena_reals(arena, PERSISTENT, &s->seen, "the results", 2 + WAYS, s->N, s->C, 1);
-    arena_reals(arena, PER_THREAD, &s->planes, "the planes of some channels", LANES, s->N, 1, 1);
+    arena_reals(arena, PERSISTENT, &s->boxes, "the boxes", s->C, s->G, 4);
+    arena_reals(arena, PERSISTENT, &s->mix, "the weights of the boxes", s->C, s->G);
+    arena_reals(arena, PERSISTENT, &s->in, "the planes", s->N, s->C);
+    arena_reals(arena, PERSISTENT, &s->out, "the planes", s->N, s->C);
+    arena_reals(arena, PERSISTENT, &s->seen, "the results", 2 + WAYS, s->N, s->C);
+    arena_reals(arena, PER_THREAD, &s->planes, "the planes of some channels", LANES, s->N);
     status result = arena_allocate(arena, NULL);
     for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, arena, (size_t)t);
     return result;
@@ -148,6 +149,7 @@ struct way {
     pooling *pool;
     double seconds[RUNS];
 };
+static_assert(offsetof(struct way, judged) == 0, "first");
 
 /* x and y are the scene's own. */
 static status run_once(struct contestant *judged, real *y, const real *x)

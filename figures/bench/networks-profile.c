@@ -11,6 +11,7 @@
  * The second form has one row: median and quartiles of the runs, bytes of the network, multiply-adds without norms,
  * parameters, and each kind's share of the time of the last run.  GRID "-" is the network's own. */
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct timed {
     struct network network;
     struct tensor x, logits;
 };
+static_assert(offsetof(struct timed, judged) == 0, "first");
 
 /* LITv2-S whose MLPs have no options. */
 static const struct network_table *unconvolved(void)

@@ -199,7 +199,7 @@ static void raise_roofs(struct roofs *r, const real *from, double seconds)
 struct dot {
     const char *name, *form;
     struct problem_sizes sizes;
-    double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
+    double multiply_adds, x, weights, y, scratch;     /* the last four in bytes */
     double seconds;
 };
 
@@ -234,7 +234,7 @@ static status place_dot(struct dot *d, double seconds)
         d->x = (double)(sample.inputs * sizeof(real));
         d->y = (double)(sample.outputs * sizeof(real));
         d->weights = parameters > (double)of[PERSISTENT] ? parameters : (double)of[PERSISTENT];
-        d->workspace = (double)(of[PER_RUN] + of[PER_THREAD]);
+        d->scratch = (double)(of[PER_RUN] + of[PER_THREAD]);
         s = least_seconds(&d->seconds, &plan, &sample, seconds);
     }
     plan_release(&plan);
@@ -245,7 +245,7 @@ static status place_dot(struct dot *d, double seconds)
 static void print_dot(const struct dot *d, const struct roofs *r)
 {
     const struct problem_sizes *o = &d->sizes;
-    double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
+    double bytes = d->x + d->weights + d->y + d->scratch, intensity = d->multiply_adds / bytes;
     int at = 0;
     while (r->level[at].holds < bytes) at++;
     double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
@@ -254,7 +254,7 @@ static void print_dot(const struct dot *d, const struct roofs *r)
     for (int w = 0; w < o->words; w++) printf("%s%s", w ? " " : "", o->word[w]);
     printf("\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
            o->sizes ? o->sizes : "", d->form, o->grid, o->channels, o->without ? o->without : "", d->multiply_adds,
-           d->x, d->weights, d->y, d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9,
+           d->x, d->weights, d->y, d->scratch, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9,
            100 * reached / roof);
 }
 

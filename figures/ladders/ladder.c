@@ -8,6 +8,7 @@
  * the others with one.  Before them come the projections alone, after them the fast form with one thread and with T.
  * The benchmark harness (judge.h) compares all with the first step; a difference is an error. */
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -31,10 +32,11 @@ struct line {
     struct plan plan;
     double seconds[REPEATS_MAX];
 };
+static_assert(offsetof(struct line, judged) == 0, "first");
 
 /* ---- the projections alone ---------------------------------------------------------- */
 
-static void nothing(const struct head *one) { (void)one; }
+static void nothing(const struct head *head) { (void)head; }
 
 static status prepare_nothing(struct plan *plan)
 {
@@ -42,7 +44,7 @@ static status prepare_nothing(struct plan *plan)
     return arena_status(&plan->arena);
 }
 
-static double projections(const void *of) { return heads_multiply_adds(of); }
+static double projections(const void *params) { return heads_multiply_adds(params); }
 
 static const struct form projections_alone = {
     "projections", sizeof(struct heads), prepare_nothing, heads_load, heads_run, NULL, projections,
@@ -70,15 +72,15 @@ static struct line *add(struct line *lines, int *count, const char *idea, const 
 
 static int add_all(struct line *lines, const struct ladder *ladder, const struct problem *p, int threads)
 {
-    const struct form *fast = operator_form(ladder->of, "fast");
-    char of[PROBLEM_RESOLVED];
+    const struct form *fast = operator_form(ladder->declaration, "fast");
+    char params[PROBLEM_RESOLVED];
     int count = 0;
-    bool known = !ladder->of->resolve(of, p).code;
+    bool known = !ladder->declaration->resolve(params, p).code;
     add(lines, &count, "what all of them share", &projections_alone, 1);
     for (int r = 0; ladder->step[r].idea; r++) {
         const struct step *step = &ladder->step[r];
         struct line *line = add(lines, &count, step->idea, &step->form, step[1].idea ? 1 : threads);
-        if (known) line->bytes = ladder->traffic(of, r);
+        if (known) line->bytes = ladder->traffic(params, r);
     }
     add(lines, &count, "the fast form", fast, 1);
     if (threads > 1) add(lines, &count, "the fast form", fast, threads);
@@ -145,7 +147,7 @@ static status measure(const struct ladder *ladder, const char *const *argv)
     if (!s.code) s = setting_whole(&threads, &own[THREADS], 0, PLAN_THREADS);
     if (!s.code) s = setting_whole(&repeats, &own[REPEATS], 1, REPEATS_MAX);
     if (!s.code) s = setting_seconds(&limit.seconds, &own[SECONDS]);
-    if (!s.code) s = sample_create(&sample, ladder->of, &o, 3 + LINES);
+    if (!s.code) s = sample_create(&sample, ladder->declaration, &o, 3 + LINES);
     if (!s.code) {
         printf("# ladder:");
         for (; *argv; argv++) printf(" %s", *argv);

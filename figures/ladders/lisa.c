@@ -56,54 +56,55 @@ struct climb {
     real *z_lanes, *G_lanes, *line_lanes, *line_lanes_for_loading;      /* the same for the lanes */
     real *sum;                  /* [N] vectors: what values become */
 };
+HEADS_FIRST(struct climb);
 
 static number plus(number a, number b) { return (number){a.re + b.re, a.im + b.im}; }
 static number times(number a, number b) { return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
 /* Query and key, which are this thread's copies, become unit vectors. */
-static void normalise(const struct head *one)
+static void normalise(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     for (size_t i = 0; i < p->heads.N; i++) {
-        l2_normalise(head_thread(one, f->heads.q) + i * p->heads.c, p->heads.c);
-        l2_normalise(head_thread(one, f->heads.k) + i * p->heads.c, p->heads.c);
+        l2_normalise(head_thread(head, f->heads.q) + i * p->heads.c, p->heads.c);
+        l2_normalise(head_thread(head, f->heads.k) + i * p->heads.c, p->heads.c);
     }
 }
 
 /* ---- 1. equation ------------------------------------------------------------------ */
 
-static void equation(const struct head *one)
+static void equation(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *Ga = head_thread(one, f->Ga), *Gb = head_thread(one, f->Gb);
+    real *Ga = head_thread(head, f->Ga), *Gb = head_thread(head, f->Gb);
 
-    normalise(one);
-    lisa_naive_circular_key(Ga, one->k, p->wa, p->ba, &p->g, c, D);
-    lisa_naive_circular_value(Gb, one->v, p->wb, p->bb, &p->g, c, D);
-    lisa_naive_contraction(one->y, one->q, Ga, Gb, N, c, D);
+    normalise(head);
+    lisa_naive_circular_key(Ga, head->k, p->wa, p->ba, &p->grid, c, D);
+    lisa_naive_circular_value(Gb, head->v, p->wb, p->bb, &p->grid, c, D);
+    lisa_naive_contraction(head->y, head->q, Ga, Gb, N, c, D);
 }
 
 /* ---- 2. order ---------------------------------------------------------------------- */
 
-static void order(const struct head *one)
+static void order(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    real *a = head_thread(one, f->a);
+    real *a = head_thread(head, f->a);
 
-    normalise(one);
+    normalise(head);
     for (size_t i = 0; i < N; i++) {
-        const real *q_i = one->q + i * c;
-        real *y_i = one->y + i * c;
+        const real *q_i = head->q + i * c;
+        real *y_i = head->y + i * c;
 
         /* Step 1: the query meets each key before the kernels do. */
         for (size_t d = 0; d < D; d++) a[d] = 0;
         for (size_t n = 0; n < N; n++) {
-            const real *k_n = one->k + n * c, *wa_in = p->wa + grid_circular(&p->g, i, n) * c * D;
+            const real *k_n = head->k + n * c, *wa_in = p->wa + grid_circular(&p->grid, i, n) * c * D;
             for (size_t ch = 0; ch < c; ch++) {
                 real correlation = q_i[ch] * k_n[ch];
                 for (size_t d = 0; d < D; d++) a[d] += correlation * wa_in[ch * D + d];
@@ -115,7 +116,7 @@ static void order(const struct head *one)
         /* Step 2: the kernels are mixed before they meet the values. */
         for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
         for (size_t n = 0; n < N; n++) {
-            const real *v_n = one->v + n * c, *wb_in = p->wb + grid_circular(&p->g, i, n) * D;
+            const real *v_n = head->v + n * c, *wb_in = p->wb + grid_circular(&p->grid, i, n) * D;
             real kernel = 0;
             for (size_t d = 0; d < D; d++) kernel += a[d] * wb_in[d];
             for (size_t ch = 0; ch < c; ch++) y_i[ch] += kernel * v_n[ch];
@@ -173,36 +174,36 @@ static void convolve(number *G, const struct climb *f, const number *z, const nu
     spectrum(G, f, points, line);
 }
 
-static void each_latent(const struct head *one)
+static void each_latent(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    number *z = arena_thread(&one->plan->arena, f->z, one->thread), *G = arena_thread(&one->plan->arena, f->G, one->thread);
-    number *line = arena_thread(&one->plan->arena, f->line, one->thread);
-    real *a = head_thread(one, f->a);
+    number *z = arena_thread(&head->plan->arena, f->z, head->thread), *G = arena_thread(&head->plan->arena, f->G, head->thread);
+    number *line = arena_thread(&head->plan->arena, f->line, head->thread);
+    real *a = head_thread(head, f->a);
 
-    normalise(one);
+    normalise(head);
     memset(a, 0, D * f->row * sizeof *a);
-    memset(one->y, 0, N * c * sizeof *a);
+    memset(head->y, 0, N * c * sizeof *a);
 
     /* Step 1: each latent's convolution of the key, met with the query and forgotten. */
     for (size_t ch = 0; ch < c; ch++) {
-        lay(z, one->k + ch, N, c);
+        lay(z, head->k + ch, N, c);
         spectrum(z, f, N, line);
         for (size_t d = 0; d < D; d++) {
             convolve(G, f, z, f->key_kernel + (ch * D + d) * N, N, line);
-            for (size_t n = 0; n < N; n++) a[d * f->row + n] += one->q[n * c + ch] * (G[n].im + p->ba[ch * D + d]);
+            for (size_t n = 0; n < N; n++) a[d * f->row + n] += head->q[n * c + ch] * (G[n].im + p->ba[ch * D + d]);
         }
     }
 
     /* Step 2: each latent's convolution of the value, weighed with its readings. */
     for (size_t ch = 0; ch < c; ch++) {
-        lay(z, one->v + ch, N, c);
+        lay(z, head->v + ch, N, c);
         spectrum(z, f, N, line);
         for (size_t d = 0; d < D; d++) {
             convolve(G, f, z, f->value_kernel + d * N, N, line);
-            for (size_t n = 0; n < N; n++) one->y[n * c + ch] += a[d * f->row + n] * (G[n].im + p->bb[ch * D + d]);
+            for (size_t n = 0; n < N; n++) head->y[n * c + ch] += a[d * f->row + n] * (G[n].im + p->bb[ch * D + d]);
         }
     }
 }
@@ -241,44 +242,44 @@ static real bias_of(const real *bias, size_t ch, size_t d, size_t D)
     return d < D ? bias[ch * D + d] : 0;
 }
 
-static void each_pair(const struct head *one)
+static void each_pair(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    number *z = arena_thread(&one->plan->arena, f->z, one->thread), *G = arena_thread(&one->plan->arena, f->G, one->thread);
-    number *line = arena_thread(&one->plan->arena, f->line, one->thread);
-    real *a = head_thread(one, f->a);
+    number *z = arena_thread(&head->plan->arena, f->z, head->thread), *G = arena_thread(&head->plan->arena, f->G, head->thread);
+    number *line = arena_thread(&head->plan->arena, f->line, head->thread);
+    real *a = head_thread(head, f->a);
 
-    normalise(one);
+    normalise(head);
     memset(a, 0, 2 * f->kernels * f->row * sizeof *a);
-    memset(one->y, 0, N * c * sizeof *a);
+    memset(head->y, 0, N * c * sizeof *a);
 
     /* Step 1: two latents, one in the real part and one in the imaginary. */
     for (size_t ch = 0; ch < c; ch++) {
-        lay(z, one->k + ch, N, c);
+        lay(z, head->k + ch, N, c);
         spectrum(z, f, N, line);
         for (size_t d = 0; d < D; d += 2) {
             number bias = {bias_of(p->ba, ch, d, D), bias_of(p->ba, ch, d + 1, D)};
             real *even = a + d * f->row, *odd = even + f->row;
             convolve(G, f, z, f->key_kernel + (ch * f->kernels + d / 2) * N, N, line);
             for (size_t n = 0; n < N; n++) {
-                even[n] += one->q[n * c + ch] * (G[n].im + bias.re);
-                odd[n] += one->q[n * c + ch] * (G[n].re + bias.im);
+                even[n] += head->q[n * c + ch] * (G[n].im + bias.re);
+                odd[n] += head->q[n * c + ch] * (G[n].re + bias.im);
             }
         }
     }
 
     /* Step 2: the same of the value. */
     for (size_t ch = 0; ch < c; ch++) {
-        lay(z, one->v + ch, N, c);
+        lay(z, head->v + ch, N, c);
         spectrum(z, f, N, line);
         for (size_t d = 0; d < D; d += 2) {
             number bias = {bias_of(p->bb, ch, d, D), bias_of(p->bb, ch, d + 1, D)};
             const real *even = a + d * f->row, *odd = even + f->row;
             convolve(G, f, z, f->value_kernel + d / 2 * N, N, line);
             for (size_t n = 0; n < N; n++)
-                one->y[n * c + ch] += even[n] * (G[n].im + bias.re) + odd[n] * (G[n].re + bias.im);
+                head->y[n * c + ch] += even[n] * (G[n].im + bias.re) + odd[n] * (G[n].re + bias.im);
         }
     }
 }
@@ -351,23 +352,23 @@ static void read_lanes(real *even, real *odd, const point *G, const real *q, poi
     }
 }
 
-static void in_lanes(const struct head *one)
+static void in_lanes(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
-    point *z = (point *)head_thread(one, f->z_lanes), *G = (point *)head_thread(one, f->G_lanes);
-    point *line = (point *)head_thread(one, f->line_lanes);
+    point *z = (point *)head_thread(head, f->z_lanes), *G = (point *)head_thread(head, f->G_lanes);
+    point *line = (point *)head_thread(head, f->line_lanes);
     const point *key_bias = (const point *)f->key_bias, *value_bias = (const point *)f->value_bias;
-    vec *sum = (vec *)head_thread(one, f->sum);
-    real *a = head_thread(one, f->a);
+    vec *sum = (vec *)head_thread(head, f->sum);
+    real *a = head_thread(head, f->a);
 
-    normalise(one);
+    normalise(head);
     memset(a, 0, 2 * f->kernels * f->row * sizeof *a);
 
     /* Step 1: a kernel for each lane, and the query's channels beside each other. */
     for (size_t block = 0; block < f->blocks; block++) {
-        lay_lanes(z, one->k, N, block * LANES, c);
+        lay_lanes(z, head->k, N, block * LANES, c);
         spectrum_lanes(z, f, N, line);
         for (size_t d = 0; d < D; d += 2) {
             size_t pair = block * f->kernels + d / 2;
@@ -376,13 +377,13 @@ static void in_lanes(const struct head *one)
                 G[n] = (point){z[n].re * kernel[n].im + z[n].im * kernel[n].re,
                                z[n].re * kernel[n].re - z[n].im * kernel[n].im};
             spectrum_lanes(G, f, N, line);
-            read_lanes(a + d * f->row, a + (d + 1) * f->row, G, one->q, key_bias[pair], N, block * LANES, c);
+            read_lanes(a + d * f->row, a + (d + 1) * f->row, G, head->q, key_bias[pair], N, block * LANES, c);
         }
     }
 
     /* Step 2: one kernel for all lanes. */
     for (size_t block = 0; block < f->blocks; block++) {
-        lay_lanes(z, one->v, N, block * LANES, c);
+        lay_lanes(z, head->v, N, block * LANES, c);
         spectrum_lanes(z, f, N, line);
         memset(sum, 0, N * sizeof *sum);
         for (size_t d = 0; d < D; d += 2) {
@@ -398,7 +399,7 @@ static void in_lanes(const struct head *one)
         }
         for (size_t n = 0; n < N; n++) {
             size_t left = c - block * LANES;
-            vec_store_partial(one->y + n * c + block * LANES, sum[n], left < LANES ? left : LANES);
+            vec_store_partial(head->y + n * c + block * LANES, sum[n], left < LANES ? left : LANES);
         }
     }
 }
@@ -485,7 +486,7 @@ static status prepare(struct plan *plan)
         {each_pair, 2, fft, NULL}, {in_lanes, 2, fft, fft_lanes}, {in_lanes, 2, fft, fft_registers},
         {in_lanes, 2, fft, fft_registers},
     };
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     const struct step *step = &steps[rung_number(&lisa_ladder, plan->form)];
     struct climb *f = plan->state;
     struct arena *arena = &plan->arena;
@@ -496,15 +497,15 @@ static status prepare(struct plan *plan)
         return bad_input("the ladder is of Eq. 10 with circular kernels, found another equation or local ones");
     heads_prepare(plan, (struct core_options){.core = step->core, .dense = true});
     if (step->core == equation) {
-        arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", N, c, D, 1);
-        arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", N, c, D, 1);
+        arena_reals(arena, PER_THREAD, &f->Ga, "the convolutions of the key", N, c, D);
+        arena_reals(arena, PER_THREAD, &f->Gb, "the convolutions of the value", N, c, D);
     }
-    if (step->core == order) arena_reals(arena, PER_THREAD, &f->a, "the readings of a token", D, 1, 1, 1);
+    if (step->core == order) arena_reals(arena, PER_THREAD, &f->a, "the readings of a token", D);
     if (!step->transform) return arena_status(arena);
 
     /* Step 2: axes and their roots, the structure vectors of all tokens, the value's kernels. */
     for (int a = 0; a < GRID_AXES; a++) {
-        size_t n = p->g.size[a];
+        size_t n = p->grid.size[a];
         stride /= n;
         f->axis[a] = (struct axis){.n = n, .stride = stride};
         if (n > f->longest) f->longest = n;
@@ -516,26 +517,26 @@ static status prepare(struct plan *plan)
     f->kernels = (D + f->together - 1) / f->together;
     f->row = (N + LANES - 1) / LANES * LANES;
     f->blocks = (c + LANES - 1) / LANES;
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row);
     arena_objects(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels", f->kernels, N, sizeof(number));
     arena_objects(arena, LOAD_SCRATCH, &f->line_for_loading, "a line and a copy", 2, f->longest, sizeof(number));
 
     /* Step 3: one channel at a time, or a block of them. */
-    size_t one = step->transform_lanes ? 0 : N, all = step->transform_lanes ? N : 0;
-    arena_objects(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one,
+    size_t each = step->transform_lanes ? 0 : N, all = step->transform_lanes ? N : 0;
+    arena_objects(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, each,
                  sizeof(number));
-    arena_objects(arena, PER_THREAD, &f->z, "the spectrum of a channel", one, 1, sizeof(number));
-    arena_objects(arena, PER_THREAD, &f->G, "its convolution", one, 1, sizeof(number));
-    arena_objects(arena, PER_THREAD, &f->line, "a line and a copy", one ? 2 : 0, f->longest, sizeof(number));
+    arena_objects(arena, PER_THREAD, &f->z, "the spectrum of a channel", each, 1, sizeof(number));
+    arena_objects(arena, PER_THREAD, &f->G, "its convolution", each, 1, sizeof(number));
+    arena_objects(arena, PER_THREAD, &f->line, "a line and a copy", each ? 2 : 0, f->longest, sizeof(number));
     arena_reals(arena, PERSISTENT, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, all,
                POINT);
-    arena_reals(arena, PERSISTENT, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    arena_reals(arena, PERSISTENT, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->z_lanes, "the spectra of a block", all, POINT, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->G_lanes, "its convolutions", all, POINT, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->sum, "what a block of values becomes", all, LANES, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT);
+    arena_reals(arena, PERSISTENT, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT);
+    arena_reals(arena, PER_THREAD, &f->z_lanes, "the spectra of a block", all, POINT);
+    arena_reals(arena, PER_THREAD, &f->G_lanes, "its convolutions", all, POINT);
+    arena_reals(arena, PER_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT);
+    arena_reals(arena, PER_THREAD, &f->sum, "what a block of values becomes", all, LANES);
     return arena_status(arena);
 }
 
@@ -579,7 +580,7 @@ static void load_block(struct climb *f, const struct lisa_problem *p, size_t blo
 
 static status load(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct climb *f = plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
 

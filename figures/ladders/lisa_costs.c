@@ -45,14 +45,14 @@ static struct line_cost of_point(const struct lisa_problem *p, struct line_cost 
 {
     struct line_cost all = {0, 0};
     for (int a = 0; a < GRID_AXES; a++)
-        if (p->g.size[a] > 1) {
-            all.products += line(p->g.size[a]).products;
-            all.asked += line(p->g.size[a]).asked;
+        if (p->grid.size[a] > 1) {
+            all.products += line(p->grid.size[a]).products;
+            all.asked += line(p->grid.size[a]).asked;
         }
     return all;
 }
 
-static double up(size_t count, size_t of) { return (double)((count + of - 1) / of * of); }
+static double up(size_t count, size_t multiple) { return (double)((count + multiple - 1) / multiple * multiple); }
 static double all_heads(const struct lisa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
 /* All heads, each with `pairs` multiply-adds for a pair of tokens and 2 c D for a token. */
@@ -62,44 +62,44 @@ static double by_pairs_of_tokens(const struct lisa_problem *p, double pairs)
     return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * pairs + 2 * N * c * D);
 }
 
-double lisa_by_equation(const void *of)
+double lisa_by_equation(const void *params)
 {
-    const struct lisa_problem *p = of;
+    const struct lisa_problem *p = params;
     return by_pairs_of_tokens(p, 2 * (double)p->heads.c * (double)p->D);
 }
 
-double lisa_by_order(const void *of)
+double lisa_by_order(const void *params)
 {
-    const struct lisa_problem *p = of;
+    const struct lisa_problem *p = params;
     double c = (double)p->heads.c, D = (double)p->D;
     return by_pairs_of_tokens(p, c * D + 2 * c + D);
 }
 
 /* Key and value there, a signal for each channel; each of them back for each kernel of `latents`, with a complex
  * product before and `latents` products after.  Lanes without a channel multiply too. */
-static double by_spectra(const void *of, size_t together, size_t latents, struct line_cost (*line)(size_t n))
+static double by_spectra(const void *params, size_t together, size_t latents, struct line_cost (*line)(size_t n))
 {
-    const struct lisa_problem *p = of;
+    const struct lisa_problem *p = params;
     double N = (double)p->heads.N, transform = nearbyint(N * of_point(p, line).products), each = (double)latents;
     double kernels = up(p->D, latents) / each, channels = up(p->heads.c, together);
     return heads_multiply_adds(&p->heads) +
            all_heads(p) * 2 * channels * (transform + kernels * (4 * N + transform + each * N));
 }
 
-double lisa_by_identity(const void *of) { return by_spectra(of, 1, 1, of_dft); }
-double lisa_by_fft(const void *of) { return by_spectra(of, 1, 1, of_fft); }
-double lisa_by_pairs(const void *of) { return by_spectra(of, 1, 2, of_fft); }
-double lisa_by_lanes(const void *of) { return by_spectra(of, LANES, 2, of_lanes); }
-double lisa_by_registers(const void *of) { return by_spectra(of, LANES, 2, of_registers); }
+double lisa_by_identity(const void *params) { return by_spectra(params, 1, 1, of_dft); }
+double lisa_by_fft(const void *params) { return by_spectra(params, 1, 1, of_fft); }
+double lisa_by_pairs(const void *params) { return by_spectra(params, 1, 2, of_fft); }
+double lisa_by_lanes(const void *params) { return by_spectra(params, LANES, 2, of_lanes); }
+double lisa_by_registers(const void *params) { return by_spectra(params, LANES, 2, of_registers); }
 
 /* Step `rung`, by each pair of tokens or each point of each channel. */
-struct traffic lisa_traffic(const void *of, int step)
+struct traffic lisa_traffic(const void *params, int step)
 {
-    const struct lisa_problem *p = of;
+    const struct lisa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, line = 64 / sizeof(real), L = LANES;
     double pairs = up(p->D, 2) / 2, axes = 0, filled = N * up(p->heads.c, LANES), field;
     struct traffic of_head = {0, 0};
-    for (int a = 0; a < GRID_AXES; a++) axes += p->g.size[a] > 1;
+    for (int a = 0; a < GRID_AXES; a++) axes += p->grid.size[a] > 1;
     field = 4 * axes;           /* a block's points come and go for each axis */
 
     switch (step) {

@@ -8,15 +8,15 @@
 #include "../../reference/lisa.h"
 #include "steps.h"
 
-double lisa_by_equation(const void *of);
-double lisa_by_order(const void *of);
-double lisa_by_identity(const void *of);
-double lisa_by_fft(const void *of);
-double lisa_by_pairs(const void *of);
-double lisa_by_lanes(const void *of);
-double lisa_by_registers(const void *of);
+double lisa_by_equation(const void *params);
+double lisa_by_order(const void *params);
+double lisa_by_identity(const void *params);
+double lisa_by_fft(const void *params);
+double lisa_by_pairs(const void *params);
+double lisa_by_lanes(const void *params);
+double lisa_by_registers(const void *params);
 
-struct traffic lisa_traffic(const void *of, int step);
+struct traffic lisa_traffic(const void *params, int step);
 
 /* The least factor of n > 1. */
 static inline size_t factor(size_t n)

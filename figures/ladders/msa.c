@@ -40,6 +40,7 @@ struct climb {
     real *q, *o;                /* a query, or those of the lanes; what they have gathered */
     real scale;                 /* with log2(e), for powers of two */
 };
+HEADS_FIRST(struct climb);
 
 /* a_n += w b_n of what lies side by side: a compiler makes vectors of it. */
 static void add(real *restrict a, real w, const real *restrict b, size_t count)
@@ -48,37 +49,37 @@ static void add(real *restrict a, real w, const real *restrict b, size_t count)
 }
 
 /* Keys first ... first + keys - 1, channel by channel. */
-static void turn(real *turned, const struct head *one, size_t first, size_t keys, size_t row, size_t c)
+static void turn(real *turned, const struct head *head, size_t first, size_t keys, size_t row, size_t c)
 {
     for (size_t j = 0; j < keys; j++)
-        for (size_t ch = 0; ch < c; ch++) turned[ch * row + j] = one->k[(first + j) * one->kv_stride + ch];
+        for (size_t ch = 0; ch < c; ch++) turned[ch * row + j] = head->k[(first + j) * head->kv_stride + ch];
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-static size_t whole(size_t count, size_t of) { return (count + of - 1) / of; }
+static size_t whole(size_t count, size_t multiple) { return (count + multiple - 1) / multiple; }
 
 /* ---- 1. equation ------------------------------------------------------------------ */
 
-static void equation(const struct head *one)
+static void equation(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    attention_naive_head(one, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->c);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    attention_naive_head(head, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->heads.c);
 }
 
 /* ---- 2. order ---------------------------------------------------------------------- */
 
-static void order(const struct head *one)
+static void order(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c;
-    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c;
+    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores);
 
     /* Step 1: the scores of a query grow together, a channel at a time. */
-    turn(keys, one, 0, N, N, c);
+    turn(keys, head, 0, N, N, c);
     for (size_t i = 0; i < N; i++) {
-        const real *q_i = one->q + i * one->q_stride;
+        const real *q_i = head->q + i * head->q_stride;
         real *a_i = a + i * N;
         for (size_t j = 0; j < N; j++) a_i[j] = 0;
         for (size_t ch = 0; ch < c; ch++) add(a_i, q_i[ch], keys + ch * N, N);
@@ -90,40 +91,40 @@ static void order(const struct head *one)
 
     /* Step 3: the channels of an output grow together, a value at a time. */
     for (size_t i = 0; i < N; i++) {
-        real *y_i = one->y + i * one->y_stride;
+        real *y_i = head->y + i * head->y_stride;
         for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
-        for (size_t j = 0; j < N; j++) add(y_i, a[i * N + j], one->v + j * one->kv_stride, c);
+        for (size_t j = 0; j < N; j++) add(y_i, a[i * N + j], head->v + j * head->kv_stride, c);
     }
 }
 
 /* ---- 3. query ---------------------------------------------------------------------- */
 
 /* A query times its scale, and nothing gathered. */
-static void begin(real *q, real *y_i, const struct head *one, size_t i, real scale, size_t c)
+static void begin(real *q, real *y_i, const struct head *head, size_t i, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++) {
-        q[ch] = scale * one->q[i * one->q_stride + ch];
+        q[ch] = scale * head->q[i * head->q_stride + ch];
         y_i[ch] = 0;
     }
 }
 
-static void query(const struct head *one)
+static void query(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c;
-    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c;
+    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    turn(keys, one, 0, N, N, c);
+    turn(keys, head, 0, N, N, c);
 
     /* Step 1: all of one query, before the next. */
     for (size_t i = 0; i < N; i++) {
-        real *y_i = one->y + i * one->y_stride;
-        begin(q, y_i, one, i, p->scale, c);
+        real *y_i = head->y + i * head->y_stride;
+        begin(q, y_i, head, i, p->scale, c);
         for (size_t j = 0; j < N; j++) a[j] = 0;
         for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * N, N);
         softmax(a, N);
-        for (size_t j = 0; j < N; j++) add(y_i, a[j], one->v + j * one->kv_stride, c);
+        for (size_t j = 0; j < N; j++) add(y_i, a[j], head->v + j * head->kv_stride, c);
     }
 }
 
@@ -133,7 +134,7 @@ static void query(const struct head *one)
 struct gathered { real top, sum; };
 
 /* One query meets one tile. */
-static void meet(struct gathered *g, real *y_i, real *a, const real *q, const real *keys, const struct head *one,
+static void meet(struct gathered *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
                  size_t first, size_t count, size_t c)
 {
     /* Step 1: the scores. */
@@ -152,54 +153,54 @@ static void meet(struct gathered *g, real *y_i, real *a, const real *q, const re
     for (size_t j = 0; j < count; j++) {
         real weight = exp(a[j] - g->top);
         g->sum += weight;
-        add(y_i, weight, one->v + (first + j) * one->kv_stride, c);
+        add(y_i, weight, head->v + (first + j) * head->kv_stride, c);
     }
 }
 
-static void identity(const struct head *one)
+static void identity(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c;
-    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c;
+    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
+    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
 
     /* Step 1: tile after tile, and the mean in the end. */
     for (size_t i = 0; i < N; i++) {
-        real *y_i = one->y + i * one->y_stride;
+        real *y_i = head->y + i * head->y_stride;
         struct gathered g = {LOWEST, 0};
-        begin(q, y_i, one, i, p->scale, c);
-        for (size_t j = 0; j < N; j += TILE) meet(&g, y_i, a, q, keys + j * c, one, j, least(TILE, N - j), c);
+        begin(q, y_i, head, i, p->scale, c);
+        for (size_t j = 0; j < N; j += TILE) meet(&g, y_i, a, q, keys + j * c, head, j, least(TILE, N - j), c);
         for (size_t ch = 0; ch < c; ch++) y_i[ch] /= g.sum;
     }
 }
 
 /* ---- 5. blocks ------------------------------------------------------------------------ */
 
-static void blocks(const struct head *one)
+static void blocks(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c;
-    real *keys = head_thread(one, f->keys), *a = head_thread(one, f->scores), *q = head_thread(one, f->q);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c;
+    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
+    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
 
     /* Step 1: the queries of a block wait for a tile together. */
     for (size_t first = 0; first < N; first += BLOCK) {
         size_t queries = least(BLOCK, N - first);
-        real *y = one->y + first * one->y_stride;
+        real *y = head->y + first * head->y_stride;
         struct gathered g[BLOCK];
         for (size_t i = 0; i < queries; i++) {
-            begin(q + i * c, y + i * one->y_stride, one, first + i, p->scale, c);
+            begin(q + i * c, y + i * head->y_stride, head, first + i, p->scale, c);
             g[i] = (struct gathered){LOWEST, 0};
         }
         for (size_t j = 0; j < N; j += TILE)
             for (size_t i = 0; i < queries; i++)
-                meet(&g[i], y + i * one->y_stride, a, q + i * c, keys + j * c, one, j, least(TILE, N - j), c);
+                meet(&g[i], y + i * head->y_stride, a, q + i * c, keys + j * c, head, j, least(TILE, N - j), c);
         for (size_t i = 0; i < queries; i++)
-            for (size_t ch = 0; ch < c; ch++) y[i * one->y_stride + ch] /= g[i].sum;
+            for (size_t ch = 0; ch < c; ch++) y[i * head->y_stride + ch] /= g[i].sum;
     }
 }
 
@@ -207,23 +208,23 @@ static void blocks(const struct head *one)
 
 /* Queries from `first` on into `vectors` vectors, q[c][vectors], zeros in lanes behind the
  * last; and what they gathered out of them. */
-static void enter(vec *q, const struct head *one, size_t first, size_t queries, size_t vectors, real scale, size_t c)
+static void enter(vec *q, const struct head *head, size_t first, size_t queries, size_t vectors, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++)
         for (size_t v = 0; v < vectors; v++) q[ch * vectors + v] = (vec){0};
     for (size_t i = 0; i < queries; i++)
         for (size_t ch = 0; ch < c; ch++)
-            q[ch * vectors + i / LANES][i % LANES] = scale * one->q[(first + i) * one->q_stride + ch];
+            q[ch * vectors + i / LANES][i % LANES] = scale * head->q[(first + i) * head->q_stride + ch];
 }
 
-static void leave(const struct head *one, size_t first, size_t queries, const vec *o, const vec *sum,
+static void leave(const struct head *head, size_t first, size_t queries, const vec *o, const vec *sum,
                   size_t vectors, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++)
         for (size_t v = 0; v < vectors; v++) {
             vec mean = o[ch * vectors + v] / sum[v];
             for (size_t i = v * LANES; i < queries && i < (v + 1) * LANES; i++)
-                one->y[(first + i) * one->y_stride + ch] = mean[i % LANES];
+                head->y[(first + i) * head->y_stride + ch] = mean[i % LANES];
         }
 }
 
@@ -233,10 +234,10 @@ struct gathered_lanes { vec top, sum, *o; };
 /* Some keys and values, which lie where the projection has left them. */
 struct tile { const real *k, *v; size_t stride, count; };
 
-static struct tile tile_at(const struct head *one, size_t first, size_t N)
+static struct tile tile_at(const struct head *head, size_t first, size_t N)
 {
-    size_t at = first * one->kv_stride;
-    return (struct tile){one->k + at, one->v + at, one->kv_stride, least(TILE, N - first)};
+    size_t at = first * head->kv_stride;
+    return (struct tile){head->k + at, head->v + at, head->kv_stride, least(TILE, N - first)};
 }
 
 /* meet, for the queries of all lanes. */
@@ -264,23 +265,23 @@ static void meet_lanes(struct gathered_lanes *g, vec *s, const vec *q, const str
     }
 }
 
-static void in_lanes(const struct head *one)
+static void in_lanes(const struct head *head)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c;
-    vec *s = (vec *)head_thread(one, f->scores), *q = (vec *)head_thread(one, f->q), *o = (vec *)head_thread(one, f->o);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c;
+    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
 
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
         struct gathered_lanes g = {(vec){0} + LOWEST, {0}, o};
-        enter(q, one, first, queries, 1, f->scale, c);
+        enter(q, head, first, queries, 1, f->scale, c);
         memset(o, 0, c * sizeof *o);
         for (size_t j = 0; j < N; j += TILE) {
-            const struct tile tile = tile_at(one, j, N);
+            const struct tile tile = tile_at(head, j, N);
             meet_lanes(&g, s, q, &tile, c);
         }
-        leave(one, first, queries, o, &g.sum, 1, c);
+        leave(head, first, queries, o, &g.sum, 1, c);
     }
 }
 
@@ -313,22 +314,22 @@ static void product(vec *out, const real *a, size_t row_step, size_t term_step, 
 }
 
 /* One block of WIDE vectors of queries, against all keys. */
-static void one_block(const struct head *one, size_t block)
+static void one_block(const struct head *head, size_t block)
 {
-    const struct msa_problem *p = one->plan->of;
-    const struct climb *f = one->plan->state;
-    size_t N = p->heads.N, c = p->c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
-    vec *s = (vec *)head_thread(one, f->scores), *q = (vec *)head_thread(one, f->q), *o = (vec *)head_thread(one, f->o);
+    const struct msa_problem *p = head->plan->params;
+    const struct climb *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
+    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
     vec top[WIDE], sum[WIDE], shrink[WIDE];
 
-    enter(q, one, first, queries, WIDE, f->scale, c);
+    enter(q, head, first, queries, WIDE, f->scale, c);
     memset(o, 0, c * WIDE * sizeof *o);
     for (size_t w = 0; w < WIDE; w++) {
         top[w] = (vec){0} + LOWEST;
         sum[w] = (vec){0};
     }
     for (size_t j = 0; j < N; j += TILE) {
-        const struct tile t = tile_at(one, j, N);
+        const struct tile t = tile_at(head, j, N);
 
         /* Step 1: the scores, a product of keys and queries. */
         memset(s, 0, t.count * WIDE * sizeof *s);
@@ -351,20 +352,20 @@ static void one_block(const struct head *one, size_t block)
         /* Step 3: the values, a product with the weights. */
         product(o, t.v, 1, t.stride, s, t.count, c);
     }
-    leave(one, first, queries, o, sum, WIDE, c);
+    leave(head, first, queries, o, sum, WIDE, c);
 }
 
 static size_t blocks_of(const struct msa_problem *p) { return whole(p->heads.N, WIDE * LANES); }
 
-static void in_registers(const struct head *one)
+static void in_registers(const struct head *head)
 {
-    for (size_t block = 0; block < blocks_of(one->plan->of); block++) one_block(one, block);
+    for (size_t block = 0; block < blocks_of(head->plan->params); block++) one_block(head, block);
 }
 
 /* ---- 8. threads -------------------------------------------------------------------------- */
 
 /* The runner asks for each block as a part of the head, and whichever thread is free takes it. */
-static void one_part(const struct head *one) { one_block(one, one->part); }
+static void one_part(const struct head *head) { one_block(head, head->part); }
 
 /* ---- the forms around them --------------------------------------------------------------- */
 
@@ -372,9 +373,9 @@ static size_t tiles(size_t N) { return whole(N, TILE); }
 
 static status prepare(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct climb *f = plan->state;
-    size_t N = p->heads.N, c = p->c, filled = tiles(N) * TILE, wide = WIDE * LANES;
+    size_t N = p->heads.N, c = p->heads.c, filled = tiles(N) * TILE, wide = WIDE * LANES;
     int step = rung_number(&msa_ladder, plan->form);
 
     /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
@@ -392,17 +393,17 @@ static status prepare(struct plan *plan)
     if (p->windows.edge || p->rpe || p->ghost.add)
         return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
     heads_prepare(plan, (struct core_options){.core = s->core, .parts = s->parts});
-    arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c, 1, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c, 1, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c);
+    arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns);
+    arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c);
+    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c);
     if (step == 0) attention_copies_prepare(&f->copies, &plan->arena, N, N, c);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct msa_problem *p = plan->of;
+    const struct msa_problem *p = plan->params;
     struct climb *f = plan->state;
     f->scale = p->scale * LOG2_E;
     return heads_load(plan);
@@ -416,38 +417,38 @@ static double all_heads(const struct msa_problem *p) { return (double)p->heads.B
 static double two_products(const struct msa_problem *p, double scaled)
 {
     double N = (double)p->heads.N;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->c + scaled);
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->heads.c + scaled);
 }
 
-static double pairs_scaled(const void *of)
+static double pairs_scaled(const void *params)
 {
-    const struct msa_problem *p = of;
+    const struct msa_problem *p = params;
     return two_products(p, (double)p->heads.N * (double)p->heads.N);
 }
 
-static double queries_scaled(const void *of)
+static double queries_scaled(const void *params)
 {
-    const struct msa_problem *p = of;
-    return two_products(p, (double)p->heads.N * (double)p->c);
+    const struct msa_problem *p = params;
+    return two_products(p, (double)p->heads.N * (double)p->heads.c);
 }
 
 /* The sums are rescaled at each tile; lanes without a query multiply too. */
 static double tiles_met(const struct msa_problem *p, size_t together)
 {
-    double N = (double)p->heads.N, c = (double)p->c, met = (double)(whole(p->heads.N, together) * together);
+    double N = (double)p->heads.N, c = (double)p->heads.c, met = (double)(whole(p->heads.N, together) * together);
     return heads_multiply_adds(&p->heads) +
            all_heads(p) * (met * N * 2 * c + N * c + met * (double)tiles(p->heads.N) * (c + 1));
 }
 
-static double one_by_one(const void *of) { return tiles_met((const struct msa_problem *)of, 1); }
-static double by_lanes(const void *of) { return tiles_met((const struct msa_problem *)of, LANES); }
-static double by_registers(const void *of) { return tiles_met((const struct msa_problem *)of, WIDE * LANES); }
+static double one_by_one(const void *params) { return tiles_met((const struct msa_problem *)params, 1); }
+static double by_lanes(const void *params) { return tiles_met((const struct msa_problem *)params, LANES); }
+static double by_registers(const void *params) { return tiles_met((const struct msa_problem *)params, WIDE * LANES); }
 
 /* Reals for each pair of a query and a key, in the order of the rungs. */
-static struct traffic traffic(const void *of, int step)
+static struct traffic traffic(const void *params, int step)
 {
-    const struct msa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
+    const struct msa_problem *p = params;
+    double N = (double)p->heads.N, c = (double)p->heads.c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
     const struct traffic of_pair[] = {
         /* q, k; a, v; A is written, and five times passed by the softmax.  Each value with its line. */
         {4 * c + 6, (1 + line) * c + 4},

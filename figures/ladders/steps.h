@@ -22,9 +22,9 @@ struct step {
 };
 
 struct ladder {
-    const struct declaration *of;
+    const struct declaration *declaration;
     const struct step *step;    /* from the naive form on; ends at an idea of NULL */
-    struct traffic (*traffic)(const void *of, int step);
+    struct traffic (*traffic)(const void *params, int step);
 };
 
 extern const struct ladder msa_ladder, lisa_ladder;

@@ -96,10 +96,10 @@ void print_completions(const struct command *const *commands, int count, const c
     else if (!strcmp(last, "=")) last = "";
     if (!strcmp(before, "-o")) return;
     for (int own = 0; own < 2 && !strncmp(before, "--", 2); own++) {
-        const struct declaration *of = own ? &c->own : d;
-        int o = of ? declaration_option(of, before + 2) : -1;
-        if (o < 0 || of->options[o].kind == OPTION_FLAG) continue;
-        print_values(&of->options[o], d);
+        const struct declaration *declared = own ? &c->own : d;
+        int o = declared ? declaration_option(declared, before + 2) : -1;
+        if (o < 0 || declared->options[o].kind == OPTION_FLAG) continue;
+        print_values(&declared->options[o], d);
         return;
     }
 

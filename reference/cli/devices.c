@@ -21,13 +21,13 @@ static bool find(char *path, size_t size)
 {
     static const char *const beside[] = {"/", "/../lib/"};
     char program[2048];
-    const char *told = getenv("TWICETOLD_CUDA");
+    const char *given = getenv("TWICETOLD_CUDA");
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
     for (size_t n = 0; n < sizeof beside / sizeof *beside; n++) {
-        if (told) snprintf(path, size, "%s", told);
+        if (given) snprintf(path, size, "%s", given);
         else snprintf(path, size, "%s%s%s", program, beside[n], LIBRARY);
         if (access(path, R_OK) == 0) return true;
     }

@@ -16,22 +16,22 @@ enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
 
 /* Exchanges one number of every row with that of the row as far from the end; in the middle row, two of its own.
  * A second call undoes it. */
-static void exchange(struct harness *j, uint64_t of)
+static void exchange(struct harness *j, uint64_t order)
 {
     size_t rows = j->inputs / j->width;
-    for (size_t n = 0; n < (rows + 1) / 2 && of; n++) {
-        size_t m = rows - 1 - n, c = random_bits(SEED + of, EXCHANGE, n) % j->width;
+    for (size_t n = 0; n < (rows + 1) / 2 && order; n++) {
+        size_t m = rows - 1 - n, c = random_bits(SEED + order, EXCHANGE, n) % j->width;
         real *a = j->x + n * j->width + c, *b = j->x + m * j->width + (m == n ? (c + 1) % j->width : c), held = *a;
         *a = a == b ? -*b : *b;
         if (a != b) *b = held;
     }
 }
 
-static void give(struct harness *j, uint64_t of)
+static void give(struct harness *j, uint64_t order)
 {
     exchange(j, j->at);
-    exchange(j, of);
-    j->at = of;
+    exchange(j, order);
+    j->at = order;
 }
 
 /* A checksum of the bits that weights each place differently. */
@@ -49,11 +49,11 @@ static uint64_t bits_of(const real *a, size_t count)
 /* ---- y ---------------------------------------------------------------- */
 
 /* The place of the n-th mark: one in each `width` entries, and in the rest at the end. */
-static size_t mark_at(const struct harness *j, uint64_t of, size_t n)
+static size_t mark_at(const struct harness *j, uint64_t order, size_t n)
 {
     size_t from = n * j->width, left = j->outputs - from < j->width ? j->outputs - from : j->width;
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n < marks, so that something is left */
-    return from + random_bits(SEED + of, MARK, n) % left;
+    return from + random_bits(SEED + order, MARK, n) % left;
 }
 
 static size_t marks(const struct harness *j) { return (j->outputs + j->width - 1) / j->width; }
@@ -118,28 +118,28 @@ void harness_round(struct harness *j) { j->round++; }
 
 status harness_timed(struct harness *j, struct contestant *c, bool warm)
 {
-    uint64_t of = 2 * j->round;
+    uint64_t order = 2 * j->round;
     status s;
 
     /* Step 1: the run that does not count, on nearly the same x. */
-    if (warm && !c->blind) give(j, of + 1);
+    if (warm && !c->blind) give(j, order + 1);
     if (warm && (s = c->run(c, j->y, j->x)).code) return s;
 
     /* Step 2: the timed run. */
-    if (!c->blind) give(j, of);
+    if (!c->blind) give(j, order);
     if ((s = watched(j, c)).code || c->rejected || c->blind) return s;
 
     /* Step 3: compare now if the first form ran on this x, and keep y for later.  Round r replaces what was kept with
      * probability 1 / r; the choice is the same for all contestants. */
     if (c == j->first) {
         memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
-        j->reference_of = of;
-    } else if (j->reference_of == of) {
+        j->reference_of = order;
+    } else if (j->reference_of == order) {
         same(j, c, j->y, j->reference, " while it was timed");
     }
     if (!c->rejected && random_uniform(SEED, KEEP, j->round) * (double)j->round < 1) {
         memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
-        c->kept_of = of;
+        c->kept_of = order;
     }
     return s;
 }

@@ -134,7 +134,7 @@ static void print_tensor(const struct tensor_row *t)
     shape_letters(shape, sizeof shape, t->shape);
     condition_text(condition, sizeof condition, t->when);
     snprintf(presence, sizeof presence, "%s%s%s%s%s", condition, *condition && t->optional ? ", " : "",
-             t->optional ? "optional" : "", t->with ? ", with " : "", t->with ? t->with : "");
+             t->optional ? "optional" : "", t->needs ? ", with " : "", t->needs ? t->needs : "");
     printf("  %-10s %s%*s %-24s  %s\n", t->name, shape, pad(shape, 16), "", presence, t->meaning);
 }
 

@@ -14,6 +14,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <assert.h>
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>
@@ -266,6 +267,7 @@ struct entrant {
     double prepare_seconds;
     size_t own, peak;           /* bytes it holds; the most it ever held */
 };
+static_assert(offsetof(struct entrant, judged) == 0, "first");
 
 /* All forms of one grid and number of threads. */
 struct race {
@@ -531,7 +533,7 @@ static status leave_out(const struct request *r, const char *grid_word, const st
 
 /* One grid: makes tokens and parameters, then runs a race for each number of threads. */
 static status measure_grid(struct request *r, const char *grid_word, double rate[SETTING_WORDS][OPERATOR_FORMS],
-                           struct progress *progress, bool *told, bool *disagreed)
+                           struct progress *progress, bool *printed, bool *disagreed)
 {
     struct problem p;
     struct token_source source = token_source(r);
@@ -550,8 +552,8 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     if (!x || !y) s = out_of_memory("x and y");
     if (!s.code) s = tokens_make(x, r->sizes.batch, &p.grid, r->sizes.channels, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, SEED, &parameters);
-    if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
-    if (!s.code) *told = true;
+    if (!s.code && !*printed) fprintf(stderr, "measure: tokens of %s\n", origin);
+    if (!s.code) *printed = true;
 
     /* Step 2: races. */
     double most = 0;
@@ -579,7 +581,7 @@ static status measure(const char *const *argv)
     static double rate[SETTING_WORDS][OPERATOR_FORMS];
     struct request r = {0};
     struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
-    bool told = false, disagreed = false;
+    bool printed = false, disagreed = false;
     size_t needed = SIZE_MAX;
     status s;
 
@@ -603,7 +605,7 @@ static status measure(const char *const *argv)
     if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);
     for (int g = 0; g < r.setting[GRID].count && !s.code; g++)
-        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &told, &disagreed);
+        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &printed, &disagreed);
     clear_progress(&progress);
     if (!s.code && disagreed) s = failure("forms disagree");
     return status_at(s, argv[0]);

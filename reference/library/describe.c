@@ -71,7 +71,7 @@ static void put_tensor(struct page *page, const struct tensor_row *t)
     put_pair(page, ", ", "shape", shape);
     put_pair(page, ", ", "when", t->when);
     put(page, ", \"optional\": %s", t->optional ? "true" : "false");
-    put_pair(page, ", ", "with", t->with);
+    put_pair(page, ", ", "with", t->needs);
     put_pair(page, ", ", "meaning", t->meaning);
     put(page, "}");
 }

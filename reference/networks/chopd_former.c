@@ -25,12 +25,12 @@ static const struct network_step
     convolved[] = LAYER(LOCAL("--size 3x3")), pooled[] = LAYER(LOCAL("--size 3x3 --kind mean")),
     alone[] = LAYER(STEP_TO_COMPONENTS, STEP_TO_CHANNELS);
 
-#define FORMER(which, told, n, size, block) { \
+#define FORMER(which, title, n, size, block) { \
     .name = "chopd-former-" which size "m", .grid = "224x224", .end = end, \
-    .summary = told ", of our own widths, near the printed " size " M", \
+    .summary = title ", of our own widths, near the printed " size " M", \
     .stage = {{n, 64, 1, first, block}, {n, 128, 1, next, block}, {3 * n, 256, 1, next, block}, \
               {n, 512, 1, next, block}}}
-#define BOTH(which, told, block) FORMER(which, told, 3, "15", block), FORMER(which, told, 6, "28", block)
+#define BOTH(which, title, block) FORMER(which, title, 3, "15", block), FORMER(which, title, 6, "28", block)
 
 const struct network_table chopd_former[] = {
     BOTH("", "a ChoP'D Former", boxes),

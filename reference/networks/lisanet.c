@@ -28,8 +28,8 @@ static const struct network_step
     .name = called, .summary = "LiSANet-I-T with " #D " latent dimensions (Kwon et al. 2022)", \
     .grid = "224x224", .end = end, .stage = {{12, 192, 12, patches, mixer}}}
 
-#define HIERARCHICAL(called, told, a, b, c, d, C, way, further, mixer) { \
-    .name = called, .summary = told " (Kwon et al. 2022)", .grid = "224x224", .end = end, \
+#define HIERARCHICAL(called, title, a, b, c, d, C, way, further, mixer) { \
+    .name = called, .summary = title " (Kwon et al. 2022)", .grid = "224x224", .end = end, \
     .stage = {{a, C, C / 16, way, mixer}, {b, 2 * C, C / 8, further, mixer}, {c, 4 * C, C / 4, further, mixer}, \
               {d, 8 * C, C / 2, further, mixer}}}
 

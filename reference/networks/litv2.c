@@ -20,8 +20,8 @@ static const struct network_step attention[] = {
     STEP_NORM2, STEP_CONV_MLP, {0}};
 static const struct network_step end[] = {STEPS_END, {0}};
 
-#define LITV2(called, told, third, C, side) { \
-    .name = called, .summary = told " (Pan et al. 2022)", .grid = "224x224", .end = end, .photo = {.squeezed = side}, \
+#define LITV2(called, title, third, C, side) { \
+    .name = called, .summary = title " (Pan et al. 2022)", .grid = "224x224", .end = end, .photo = {.squeezed = side}, \
     .stage = {{2, C, C / 32, embed, feed}, {2, 2 * C, C / 16, deform, feed}, {third, 4 * C, C / 8, deform, hilo}, \
               {2, 8 * C, C / 4, deform, attention}}}
 

@@ -183,9 +183,9 @@ static status add_part(struct network *n, const struct network_step *step, int s
     s = plan_prepare(&p->plan, &p->problem, f, n->threads);
     if (s.code) return status_at(s, path);
     n->parts++;
-    size_t made = problem_output_count(&p->problem), workspace = arena_scratch_bytes(&p->plan.arena);
+    size_t made = problem_output_count(&p->problem), scratch = arena_scratch_bytes(&p->plan.arena);
     if (made > n->activations) n->activations = made;
-    if (workspace > n->workspace) n->workspace = workspace;
+    if (scratch > n->scratch) n->scratch = scratch;
     return s;
 }
 
@@ -383,7 +383,7 @@ size_t network_parameters(const struct network *n)
     size_t sum = 0;
     for (size_t p = 0; p < n->parts; p++)
         for (int r = 1; row_name(&n->part[p], r); r++)
-            if (!n->part[p].problem.declaration->tensors[r].observed) size_add(&sum, n->part[p].problem.tensor[r].count, 1);
+            if (!n->part[p].problem.declaration->tensors[r].running_statistic) size_add(&sum, n->part[p].problem.tensor[r].count, 1);
     return sum;
 }
 
@@ -414,7 +414,7 @@ size_t network_bytes(const struct network *n, bool drawn)
     size_t bytes = 0;
     add_block(&bytes, n->parts, sizeof *n->part);
     for (int array = 0; array < 3; array++) add_block(&bytes, n->activations, sizeof(real));
-    add_block(&bytes, n->workspace, 1);
+    add_block(&bytes, n->scratch, 1);
     if (drawn) add_block(&bytes, network_weights(n), sizeof(real));
     for (size_t p = 0; p < n->parts; p++) {
         const struct part *part = &n->part[p];
@@ -455,12 +455,12 @@ status network_place(struct network *n)
     n->h = memory_reals(n->activations, 1, 1, 1);
     n->y = memory_reals(n->activations, 1, 1, 1);
     if (!n->x || !n->h || !n->y) return out_of_memory("what flows through a network");
-    n->shared = n->workspace ? memory_get(n->workspace, 1) : NULL;
-    if (n->workspace && !n->shared) return out_of_memory("the workspace of a network");
+    n->shared = n->scratch ? memory_get(n->scratch, 1) : NULL;
+    if (n->scratch && !n->shared) return out_of_memory("the workspace of a network");
 
     /* Step 2: the plans. */
     for (size_t p = 0; p < n->parts; p++) {
-        status s = plan_allocate(&n->part[p].plan, n->workspace ? n->shared : NULL);
+        status s = plan_allocate(&n->part[p].plan, n->scratch ? n->shared : NULL);
         if (s.code) return status_at(s, n->part[p].path);
     }
     return network_load(n);
@@ -477,9 +477,9 @@ status network_load(struct network *n)
 
 static void swap(real **a, real **b)
 {
-    real *kept = *a;
+    real *before = *a;
     *a = *b;
-    *b = kept;
+    *b = before;
 }
 
 static void add(real *x, const real *y, size_t count, int threads)

@@ -112,7 +112,7 @@ struct network {
     int threads;
     struct part *part;                      /* in running order */
     size_t parts;
-    size_t activations, workspace;          /* reals of each of the three arrays; bytes of the plans' */
+    size_t activations, scratch;          /* reals of each of the three arrays; bytes of the plans' */
     real *x, *h, *y;                        /* NULL until placed */
     void *shared;
     real *drawn;                            /* random weights, or NULL */

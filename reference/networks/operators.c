@@ -43,8 +43,8 @@ const struct form *operator_form(const struct declaration *d, const char *name)
     const struct form *form;
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!strcmp(form->name, name)) return form;
-    bool told = !strcmp(name, "naive") || !strcmp(name, "fast");
-    return told && layer_find(d->name) == d ? operator_form_at(d, 0) : NULL;
+    bool either = !strcmp(name, "naive") || !strcmp(name, "fast");
+    return either && layer_find(d->name) == d ? operator_form_at(d, 0) : NULL;
 }
 
 /* ---- by name, with errors ----------------------------------------------------- */

@@ -53,10 +53,10 @@ static const struct network_step end[] = {
 #define OF_IMAGES(mixer) first, next, convolve, mixer
 #define OF_VIDEOS(mixer) first_video, next_video, convolve_video, mixer
 
-#define IMAGES(called, told, size, mixer) { \
-    .name = called, .summary = told " (Kim et al. 2024)", .grid = "224x224", size(OF_IMAGES(mixer))}
-#define VIDEOS(called, told, size, mixer) { \
-    .name = called, .summary = told " (Kim et al. 2024)", .grid = "16x224x224", size(OF_VIDEOS(mixer))}
+#define IMAGES(called, title, size, mixer) { \
+    .name = called, .summary = title " (Kim et al. 2024)", .grid = "224x224", size(OF_IMAGES(mixer))}
+#define VIDEOS(called, title, size, mixer) { \
+    .name = called, .summary = title " (Kim et al. 2024)", .grid = "16x224x224", size(OF_VIDEOS(mixer))}
 
 const struct network_table structvit[] = {
     IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2),

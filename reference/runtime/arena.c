@@ -50,7 +50,7 @@ void arena_objects(struct arena *arena, enum lifetime time, void *where, const c
     ask(arena, time, where, name, counted ? bytes : SIZE_MAX);
 }
 
-void arena_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
+void arena_array_of_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
                 size_t a, size_t b, size_t c, size_t d)
 {
     size_t count;
@@ -77,25 +77,25 @@ size_t arena_bytes(const struct arena *arena)
 static char *part(const struct arena *arena, enum lifetime time)
 {
     char *work = arena->work;
-    if (time == PERSISTENT) return arena->kept;
+    if (time == PERSISTENT) return arena->persistent;
     return time == PER_THREAD ? work + arena->bytes[PER_RUN] : work;
 }
 
-status arena_allocate(struct arena *arena, void *workspace)
+status arena_allocate(struct arena *arena, void *scratch)
 {
-    size_t kept = arena->bytes[PERSISTENT], own = workspace ? 0 : arena_scratch_bytes(arena);
+    size_t persistent = arena->bytes[PERSISTENT], taken = scratch ? 0 : arena_scratch_bytes(arena);
     if (arena->error.code) return arena->error;
 
     /* Step 1: two blocks; none of SIZE_MAX bytes is to be had. */
-    if (kept) arena->kept = memory_get(kept, 1);
-    if (own) arena->workspace = memory_get(own, 1);
-    if ((kept && !arena->kept) || (own && !arena->workspace)) {
+    if (persistent) arena->persistent = memory_get(persistent, 1);
+    if (taken) arena->scratch = memory_get(taken, 1);
+    if ((persistent && !arena->persistent) || (taken && !arena->scratch)) {
         arena_release(arena);
         return failure("not enough memory for %zu bytes, most of them %s", arena_bytes(arena), arena->largest);
     }
 
     /* Step 2: the pointers.  Each is some other type's, so its bytes are copied. */
-    arena->work = workspace ? workspace : arena->workspace;
+    arena->work = scratch ? scratch : arena->scratch;
     for (int n = 0; n < arena->arrays; n++) {
         void *array = part(arena, arena->array[n].time) + arena->array[n].at;
         memcpy(arena->array[n].where, &array, sizeof array);
@@ -109,7 +109,7 @@ static void guard(const struct arena *arena, enum lifetime time)
 #if ARENA_GUARD
     size_t end[LIFETIMES];
     memcpy(end, arena->bytes, sizeof end);
-    ASAN_UNPOISON_MEMORY_REGION(arena->kept, arena->bytes[PERSISTENT]);
+    ASAN_UNPOISON_MEMORY_REGION(arena->persistent, arena->bytes[PERSISTENT]);
     ASAN_UNPOISON_MEMORY_REGION(arena->work, arena_scratch_bytes(arena));
     for (int n = arena->arrays - 1; n >= 0 && time != LIFETIMES; n--) {
         const struct arena_array *a = &arena->array[n];
@@ -137,9 +137,9 @@ void arena_end(struct arena *arena)
 
 void arena_release(struct arena *arena)
 {
-    memory_free(arena->kept);
-    memory_free(arena->workspace);
-    arena->kept = arena->workspace = arena->work = NULL;
+    memory_free(arena->persistent);
+    memory_free(arena->scratch);
+    arena->persistent = arena->scratch = arena->work = NULL;
 }
 
 void *arena_thread(const struct arena *arena, const void *array, size_t thread)

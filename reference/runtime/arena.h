@@ -1,28 +1,22 @@
-/* arena.h -- what a plan works in, asked for by name and shape
+/* arena.h -- the memory of a plan, declared by name and shape before it is allocated
  *
- * A form asks for its arrays while it is prepared.  Nothing is taken then: the
- * room adds up what was asked for and takes all of it at once when it is
- * placed.  So the bytes of a plan are known before a byte is taken, and several
- * plans that run one after another may be placed in one workspace.  What
- * overflows counts as SIZE_MAX bytes, and cannot be placed.
+ * A form declares its arrays in prepare.  The arena adds up their sizes; arena_allocate then allocates all of them at
+ * once.  So the bytes of a plan are known before any is allocated, and plans that run one after another can share their
+ * scratch memory.  A size that overflows is recorded as SIZE_MAX; allocation then fails.
  *
- *     arena_reals(room, PERSISTENT, &f->R, "the Toeplitz tensor R", 1, N, N, D);
- *     arena_reals(room, PER_THREAD, &f->a, "the structure vectors", 1, 1, N, D);
- *     return arena_status(room);
+ *     arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz tensor R", N, N, D);
+ *     arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", N, D);
+ *     return arena_status(arena);
  *
- * Each pointer is set when the room is placed; an array with an axis of 0 is
- * NULL and takes nothing.  What arrays hold before they are written is
- * anything.  All are aligned to 64 bytes.
+ * arena_allocate sets the pointers.  An array with an axis of 0 is NULL.  Arrays are not initialised, and aligned to 64
+ * bytes.  Each has one of four lifetimes:
  *
- * An array belongs to one of four times:
+ *     PERSISTENT     from load to the end of the plan: tables, repacked weights
+ *     PER_RUN        one run
+ *     PER_THREAD     one run, one array for each thread (arena_thread)
+ *     LOAD_SCRATCH   one load
  *
- *     PERSISTENT     from load on: tables, repacked weights
- *     PER_RUN      one run
- *     PER_THREAD   one run, and one array for each thread: arena_thread finds it
- *     LOAD_SCRATCH   one load, and gone when it is done
- *
- * What is of a run or of a loading is the workspace: it holds nothing from one
- * to the next, and both may lie in the same place. */
+ * All but PERSISTENT is scratch memory: its contents do not last, and a run and a load use the same bytes. */
 
 #ifndef TWICETOLD_ARENA_H
 #define TWICETOLD_ARENA_H
@@ -54,59 +48,59 @@ enum lifetime { PERSISTENT, PER_RUN, PER_THREAD, LOAD_SCRATCH, LIFETIMES };
 struct arena_array {
     void *where;                /* the pointer that will be set */
     enum lifetime time;
-    unsigned slack;             /* bytes between its end and the next array of its time */
-    size_t at;                  /* bytes from the beginning of its time's part */
+    unsigned slack;             /* bytes between its end and the next array of its lifetime */
+    size_t at;                  /* bytes from the beginning of that lifetime's part */
 };
 
 struct arena {
     int threads;
-    status error;             /* the first thing that went wrong */
+    status error;               /* the first error */
     int arrays;
     struct arena_array array[ARENA_ARRAYS];
-    size_t bytes[LIFETIMES];   /* of each part; of PER_THREAD, for one thread */
-    const char *largest;        /* the name of the largest array, and its bytes in all */
-    size_t largest_bytes;
-    void *kept, *workspace;     /* NULL until placed, and where there is nothing of its own */
-    void *work;                 /* the workspace in use: its own, or one that was lent */
+    size_t bytes[LIFETIMES];    /* of each lifetime; PER_THREAD: of one thread */
+    const char *largest;        /* name of the largest array */
+    size_t largest_bytes;       /* its bytes, of all threads */
+    void *persistent, *scratch; /* memory that the arena owns, or NULL */
+    void *work;                 /* the scratch memory in use: its own, or the caller's */
 };
 
 struct arena arena_open(int threads);
 
-/* Asks for a*b*c*d reals, or a*b objects of `size` bytes.  `where` is the
- * address of a pointer to them; `name` goes into the message where they cannot
- * be had. */
-void arena_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
-                size_t a, size_t b, size_t c, size_t d);
+/* Reserves an array of reals with one to four axes, or a*b objects of `size` bytes.  `where` is the address of a pointer
+ * to them; `name` appears in the error if allocation fails. */
+#define arena_reals(arena, lifetime, where, name, ...) \
+    arena_array_of_reals(arena, lifetime, where, name, ARENA_FOUR(__VA_ARGS__, 1, 1, 1, 0))
+#define ARENA_FOUR(a, b, c, d, ...) a, b, c, d
+void arena_array_of_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
+                          size_t a, size_t b, size_t c, size_t d);
 void arena_objects(struct arena *arena, enum lifetime time, void *where, const char *name,
                   size_t a, size_t b, size_t size);
 
-/* Refuses; only the first refusal is kept. */
+/* Records an error; the first one is kept. */
 void arena_fail(struct arena *arena, status s);
 status arena_status(const struct arena *arena);
 
-/* Bytes of the workspace, and of all; SIZE_MAX where they cannot be counted. */
+/* Bytes of scratch memory, and of everything; SIZE_MAX after an overflow. */
 size_t arena_scratch_bytes(const struct arena *arena);
 size_t arena_bytes(const struct arena *arena);
 
-/* Takes what was asked for and sets the pointers.  The workspace is taken too,
- * or lies in `workspace`, aligned to 64 bytes and of at least
- * arena_scratch_bytes, which must outlive the room.  Fails when memory is
- * out. */
-status arena_allocate(struct arena *arena, void *workspace);
+/* Allocates the arrays and sets their pointers.  If `scratch` is not NULL, scratch memory is not allocated but taken
+ * from there: aligned to 64 bytes, at least arena_scratch_bytes, and valid as long as the arena. */
+status arena_allocate(struct arena *arena, void *scratch);
 
-/* Each load lies between arena_begin(room, LOAD_SCRATCH) and arena_end, each run between arena_begin(room, PER_RUN) and
- * arena_end.  In tests arena_begin fills the workspace with junk (memory.h).  Under AddressSanitizer the bytes between
- * arrays are poisoned from arena_begin to arena_end. */
+/* A load calls arena_begin(arena, LOAD_SCRATCH) first and arena_end last; a run the same with PER_RUN.  In tests
+ * arena_begin fills the scratch memory with junk (memory.h).  Between the two calls AddressSanitizer reports an access to
+ * bytes between arrays. */
 void arena_begin(struct arena *arena, enum lifetime time);
 void arena_end(struct arena *arena);
 
-/* Lets go of all; accepts a room that was never placed. */
+/* Frees everything; also for an arena that was never allocated. */
 void arena_release(struct arena *arena);
 
-/* An array of PER_THREAD as this thread's own, number 0 ... threads - 1. */
+/* The copy of a PER_THREAD array that belongs to thread 0 ... threads - 1. */
 void *arena_thread(const struct arena *arena, const void *array, size_t thread);
 
-/* Number n of an array, and NULL of an array that is NULL: C knows not even NULL + 0. */
+/* array + n, or NULL if array is NULL, where C does not define NULL + n. */
 static inline real *arena_at(real *array, size_t n)
 {
     return array ? array + n : NULL;

@@ -81,7 +81,7 @@ static struct team take(struct team t, const struct batch *batch, real *y, const
 status batch_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
                    void (*run_chunk)(const struct team *))
 {
-    size_t B = batch->images, at_once = batch->apart ? 1 : batch->chunk;
+    size_t B = batch->images, at_once = batch->per_thread ? 1 : batch->chunk;
 
     size_t counts[SLOTS * SHARES * LINE];
     status s = team_begins(plan->threads);
@@ -91,7 +91,7 @@ status batch_run(const struct plan *plan, real *y, const real *x, const struct b
     #pragma omp parallel num_threads(plan->threads)
     {
         size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
-        size_t alone = batch->apart ? B / team * team : 0;
+        size_t alone = batch->per_thread ? B / team * team : 0;
         struct team_count of_own = {0}, of_common = {.taken = counts};
         struct team own = {.plan = plan, .slot = thread, .parts = 1, .thread = thread, .count = &of_own};
         struct team common = {.plan = plan, .part = thread, .parts = team, .thread = thread, .count = &of_common};

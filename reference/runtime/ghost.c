@@ -5,55 +5,55 @@
 
 struct ghost_problem ghost_problem(struct lookup *names, size_t offsets)
 {
-    struct ghost_problem of = {
+    struct ghost_problem params = {
         .channels = lookup_size(names, "C"), .heads = lookup_size(names, "h"), .offsets = offsets,
         .by_block = lookup_choice(names, "head-map") == 1,
         .lambda = lookup_number(names, "lambda"), .gamma = lookup_number(names, "gamma"),
         .mul = lookup_tensor(names, "ghost_mul"), .add = lookup_tensor(names, "ghost_add"),
     };
-    if (!names->error.code && of.add && !of.mul && of.lambda != 0)
+    if (!names->error.code && params.add && !params.mul && params.lambda != 0)
         names->error = bad_input("tensor ghost_add: found without ghost_mul, expected both or neither, "
                                    "or --lambda 0");
-    return of;
+    return params;
 }
 
-status ghost_check(const struct ghost_problem *of)
+status ghost_check(const struct ghost_problem *params)
 {
-    if (!of->mul) return status_ok();
-    for (size_t i = 0; i < of->channels * of->offsets; i++) {
-        double base = (double)of->mul[i];
-        if (of->lambda != floor(of->lambda) && base < 0)
+    if (!params->mul) return status_ok();
+    for (size_t i = 0; i < params->channels * params->offsets; i++) {
+        double base = (double)params->mul[i];
+        if (params->lambda != floor(params->lambda) && base < 0)
             return bad_input("tensor ghost_mul: found %g to the power %g, expected bases of at least 0 for a "
-                             "fractional power", base, of->lambda);
-        if (of->lambda < 0 && base == 0)
+                             "fractional power", base, params->lambda);
+        if (params->lambda < 0 && base == 0)
             return bad_input("tensor ghost_mul: found 0 to the power %g, expected other bases for a negative power",
-                             of->lambda);
+                             params->lambda);
     }
     return status_ok();
 }
 
-size_t ghost_head(const struct ghost_problem *of, size_t channel)
+size_t ghost_head(const struct ghost_problem *params, size_t channel)
 {
-    return of->by_block ? channel / (of->channels / of->heads) : channel % of->heads;
+    return params->by_block ? channel / (params->channels / params->heads) : channel % params->heads;
 }
 
-size_t ghost_channel(const struct ghost_problem *of, size_t head, size_t n)
+size_t ghost_channel(const struct ghost_problem *params, size_t head, size_t n)
 {
-    return of->by_block ? head * (of->channels / of->heads) + n : head + n * of->heads;
+    return params->by_block ? head * (params->channels / params->heads) + n : head + n * params->heads;
 }
 
-void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *of)
+void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *params)
 {
-    size_t channels = of->add ? of->channels : 0;
-    arena_reals(arena, time, &ghost->factor, "the ghost head's factors", channels, of->offsets, 1, 1);
-    arena_reals(arena, time, &ghost->summand, "the ghost head's summands", channels, of->offsets, 1, 1);
+    size_t channels = params->add ? params->channels : 0;
+    arena_reals(arena, time, &ghost->factor, "the ghost head's factors", channels, params->offsets);
+    arena_reals(arena, time, &ghost->summand, "the ghost head's summands", channels, params->offsets);
 }
 
-void ghost_load(struct ghost *ghost, const struct ghost_problem *of)
+void ghost_load(struct ghost *ghost, const struct ghost_problem *params)
 {
-    if (!of->add) return;
-    for (size_t i = 0; i < of->channels * of->offsets; i++) {
-        ghost->factor[i] = of->mul ? (real)pow(of->mul[i], of->lambda) : 1;
-        ghost->summand[i] = (real)of->gamma * of->add[i];
+    if (!params->add) return;
+    for (size_t i = 0; i < params->channels * params->offsets; i++) {
+        ghost->factor[i] = params->mul ? (real)pow(params->mul[i], params->lambda) : 1;
+        ghost->summand[i] = (real)params->gamma * params->add[i];
     }
 }

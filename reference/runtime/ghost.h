@@ -37,11 +37,11 @@ struct ghost_problem ghost_problem(struct lookup *names, size_t offsets);
 
 /* Refuses powers without a value: a fractional lambda needs bases of at least 0, a
  * negative one bases other than 0.  0 to the power 0 is 1. */
-status ghost_check(const struct ghost_problem *of);
+status ghost_check(const struct ghost_problem *params);
 
 /* c', the head of a channel; and channel number n = 0 ... C/h - 1 of a head. */
-size_t ghost_head(const struct ghost_problem *of, size_t channel);
-size_t ghost_channel(const struct ghost_problem *of, size_t head, size_t n);
+size_t ghost_head(const struct ghost_problem *params, size_t channel);
+size_t ghost_channel(const struct ghost_problem *params, size_t head, size_t n);
 
 /* Eq. 8's static matrices [C][offsets], NULL without a ghost head. */
 struct ghost {
@@ -49,8 +49,8 @@ struct ghost {
     real *summand;              /* gamma ghost_add */
 };
 
-void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *of);
-void ghost_load(struct ghost *ghost, const struct ghost_problem *of);
+void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *params);
+void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
 
 /* ---- table rows --------------------------------------------------------------- */
 
@@ -65,9 +65,9 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *of);
 /* Their shape, the options they are there with, and those without which none is made
  * up (tensor_row.asked). */
 #define TENSORS_GHOST(SHAPE, WHEN, ASKED) \
-    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .fan_in = "1", \
+    {.name = "ghost_add", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .fan_in = "1", \
      .meaning = "ghost head: summands of the filters"}, \
-    {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .asked = ASKED, .with = "ghost_add", \
+    {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .needs = "ghost_add", \
      .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
 #ifdef __cplusplus

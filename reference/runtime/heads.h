@@ -12,7 +12,7 @@
  * once for each.  A heart whose heads depend on each other takes them all, and
  * then query and key may have Q channels in place of C: w_qkv has 2Q + C rows.
  *
- * Operators with other projections (HiLo, SRA) fly by themselves (flight.h) and
+ * Operators with other projections (HiLo, SRA) run their batches themselves (batch.h) and
  * call branch_attend for the heads of each branch.
  *
  * Memory: N (2Q + C) reals for the projection of every image in flight, N C more
@@ -22,6 +22,8 @@
 #ifndef TWICETOLD_HEADS_H
 #define TWICETOLD_HEADS_H
 
+#include <assert.h>
+#include <stddef.h>
 #include "batch.h"
 #include "linear.h"
 #include "lookup.h"
@@ -38,13 +40,16 @@ struct heads_problem {
     const real *w_o, *b_o;      /* [C][C] or NULL, [C] or NULL */
 };
 
+/* The code converts between pointers to a struct and to its first member. */
+#define HEADS_FIRST(type) static_assert(offsetof(type, heads) == 0, "heads must be the first member")
+
 struct heads_problem heads_problem(struct lookup *names);
 
 /* 1/sqrt(c), or what --scale says. */
 real heads_scale(struct lookup *names);
 
 /* Multiply-adds of the projections of the whole batch. */
-double heads_multiply_adds(const struct heads_problem *of);
+double heads_multiply_adds(const struct heads_problem *params);
 double projections_multiply_adds(const struct problem *p);
 
 /* The table rows that they share. */
@@ -64,7 +69,7 @@ double projections_multiply_adds(const struct problem *p);
 
 #define TENSORS_OUTPUT \
     {.name = "w_o", .shape = "C C", .optional = true, .fan_in = "C", .meaning = "output projection"}, \
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan_in = "C", .meaning = "its bias"}
+    {.name = "b_o", .shape = "C", .optional = true, .needs = "w_o", .fan_in = "C", .meaning = "its bias"}
 
 /* ---- hearts ---------------------------------------------------------------- */
 
@@ -75,15 +80,15 @@ struct head {
     const real *q;              /* [queries][c], rows q_stride apart */
     const real *k, *v;          /* [keys][c], rows kv_stride apart */
     size_t y_stride, q_stride, kv_stride;
-    size_t image, head;         /* which one this is */
+    size_t image, number;         /* which one this is */
     size_t part, parts;         /* which part of it, of how many */
     size_t thread;              /* whose arrays of PER_THREAD are its own */
 };
 
 /* An array of PER_THREAD as this heart's own. */
-static inline real *head_thread(const struct head *one, const real *array)
+static inline real *head_thread(const struct head *head, const real *array)
 {
-    return (real *)arena_thread(&one->plan->arena, array, one->thread);
+    return (real *)arena_thread(&head->plan->arena, array, head->thread);
 }
 
 /* Heads side by side, with queries, keys and outputs wherever they lie.
@@ -118,7 +123,7 @@ struct core_options {
  *
  *     const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, cost}; */
 struct heads {
-    struct heads_problem of;
+    struct heads_problem params;
     struct core_options core;
     struct linear input, output;
     real *qkv;                  /* [in flight][N][2Q + C] */

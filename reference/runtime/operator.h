@@ -63,11 +63,11 @@ struct tensor_row {
                                  * of a+b+c), and
                                  * several parted by " & ": only then; NULL: always */
     bool optional;
-    const char *asked;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
+    const char *only_if;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
                                  * given; a file may hold it all the same.  NULL: always */
-    const char *with;           /* refused unless this tensor is there too; or NULL */
+    const char *needs;          /* refused unless this tensor is there too; or NULL */
     const char *fan_in;            /* random entries are normal with variance 1 / this shape's product */
-    bool observed;              /* not learnt: counted and drawn with the parameters, but none */
+    bool running_statistic;              /* not learnt: counted and drawn with the parameters, but none */
     void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;
 };
@@ -89,7 +89,7 @@ struct declaration {
     status (*derive)(struct problem *);         /* letters that follow from x and the options; NULL if none */
     status (*check)(const struct problem *);    /* what no table can say about the tensors; NULL if nothing */
     size_t resolved;                            /* bytes of its resolved problem, at most PROBLEM_RESOLVED */
-    status (*resolve)(void *of, const struct problem *);    /* fills it: every name is looked up here, once */
+    status (*resolve)(void *params, const struct problem *);    /* fills it: every name is looked up here, once */
 };
 
 /* Which option of a declaration has this name, or -1; whether a letter stands
@@ -152,7 +152,7 @@ status problem_bind(struct problem *p, const struct tensors *file);
 /* Sizes without a file: B, C and whatever else the options leave open must
  * have been given by problem_set_size.  Optional tensors are there unless
  * without(name) holds; without may be NULL.  Data stay NULL. */
-status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of);
+status problem_shape(struct problem *p, bool (*without)(const char *name, void *params), void *params);
 
 /* Draws every parameter (not x) of a shaped problem: one owned block, which
  * the caller frees with memory_free after the problem's last use. */

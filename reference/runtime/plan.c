@@ -24,7 +24,7 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
         return out_of_memory("a plan");
     }
     memset(block, 0, resolved_bytes(d) + form->state);
-    plan->of = block;
+    plan->params = block;
     plan->state = block + resolved_bytes(d);
 
     status s = d->resolve(block, p);
@@ -33,9 +33,9 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
     return s;
 }
 
-status plan_allocate(struct plan *plan, void *workspace)
+status plan_allocate(struct plan *plan, void *scratch)
 {
-    status s = arena_allocate(&plan->arena, workspace);
+    status s = arena_allocate(&plan->arena, scratch);
     if (s.code) plan_release(plan);
     return s;
 }
@@ -59,7 +59,7 @@ status plan_load(struct plan *plan)
 {
     const struct problem *p = plan->problem;
     status s = problem_loaded(p);
-    if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->of, p);
+    if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->params, p);
     int threads = threads_aside();
     if (!s.code && plan->form->load) {
         arena_begin(&plan->arena, LOAD_SCRATCH);
@@ -92,17 +92,17 @@ void plan_release(struct plan *plan)
 {
     if (plan->form && plan->form->release && plan->state) plan->form->release(plan);
     arena_release(&plan->arena);
-    memory_free((void *)(size_t)plan->of);
+    memory_free((void *)(size_t)plan->params);
     plan->form = NULL;
     plan->state = NULL;
-    plan->of = NULL;
+    plan->params = NULL;
 }
 
 double form_multiply_adds(const struct form *form, const struct problem *p)
 {
-    _Alignas(64) char of[PROBLEM_RESOLVED];
-    if (p->declaration->resolved > sizeof of || p->declaration->resolve(of, p).code) return NAN;
-    return form->multiply_adds(of);
+    _Alignas(64) char params[PROBLEM_RESOLVED];
+    if (p->declaration->resolved > sizeof params || p->declaration->resolve(params, p).code) return NAN;
+    return form->multiply_adds(params);
 }
 
 double form_rounding(const struct form *form)

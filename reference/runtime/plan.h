@@ -39,7 +39,7 @@ struct form {
     status (*load)(struct plan *);                          /* NULL: keeps nothing */
     status (*run)(struct plan *, real *y, const real *x);
     void (*release)(struct plan *);                         /* NULL but where a library keeps what no room holds */
-    double (*multiply_adds)(const void *of);                /* of one run, by formula, from the resolved problem */
+    double (*multiply_adds)(const void *params);                /* of one run, by formula, from the resolved problem */
 };
 
 /* Threads of a plan, at most; and if nobody says how many: default_threads() (bytes.h), and no more than that. */
@@ -50,7 +50,7 @@ struct plan {
     const struct problem *problem;
     const struct form *form;
     int threads;                /* at least 1 */
-    const void *of;             /* the problem, resolved: struct lisa_problem, ... */
+    const void *params;             /* the problem, resolved: struct lisa_problem, ... */
     void *state;                /* the form's own struct */
     struct arena arena;
 };
@@ -62,7 +62,7 @@ status plan_create(struct plan *plan, const struct problem *p, const struct form
  * leaves arena_bytes(&plan->room) known.  The workspace is the plan's own where
  * it is NULL (room.h).  A step that fails has released the plan. */
 status plan_prepare(struct plan *plan, const struct problem *p, const struct form *form, int threads);
-status plan_allocate(struct plan *plan, void *workspace);
+status plan_allocate(struct plan *plan, void *scratch);
 status plan_load(struct plan *plan);
 
 status plan_run(struct plan *plan, real *y, const real *x);

@@ -315,8 +315,8 @@ static status bind_row(struct problem *p, int r, const struct tensors *file)
     if (!shape)
         return bad_input("tensor %s: found %s, expected %s", row->name,
                          shape_text(found, sizeof found, t->axes, t->size), expected);
-    if (row->with && !tensors_find(file, row->with))
-        return bad_input("tensor %s: found without %s, expected both or neither", row->name, row->with);
+    if (row->needs && !tensors_find(file, row->needs))
+        return bad_input("tensor %s: found without %s, expected both or neither", row->name, row->needs);
     p->tensor[r].present = true;
     p->tensor[r].axes = t->axes;
     memcpy(p->tensor[r].size, t->size, sizeof t->size);
@@ -360,18 +360,18 @@ status problem_bind(struct problem *p, const struct tensors *file)
 /* True if problem_shape includes a tensor: none of its `asked` options is needed, or one is given. */
 static bool asked_for(const struct problem *p, const struct tensor_row *row)
 {
-    for (int o = 0; row->asked && p->declaration->options[o].name; o++)
-        if (p->option[o].given && word_place(row->asked, p->declaration->options[o].name) >= 0) return true;
-    return !row->asked;
+    for (int o = 0; row->only_if && p->declaration->options[o].name; o++)
+        if (p->option[o].given && word_place(row->only_if, p->declaration->options[o].name) >= 0) return true;
+    return !row->only_if;
 }
 
-status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of)
+status problem_shape(struct problem *p, bool (*without)(const char *name, void *params), void *params)
 {
     status s;
     for (int r = 0; p->declaration->tensors[r].name; r++) {
         const struct tensor_row *row = &p->declaration->tensors[r];
-        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, of))
-                   || (row->with && problem_row(p, row->with) < r && !p->tensor[problem_row(p, row->with)].present);
+        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, params))
+                   || (row->needs && problem_row(p, row->needs) < r && !p->tensor[problem_row(p, row->needs)].present);
         if (absent || empty(p, row->shape)) continue;
         if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)
             return status_at(s, row->name);

@@ -23,9 +23,9 @@ static size_t next_piece(const char **piece, const char **list)
 }
 
 /* Whether the list at *of has this name. */
-static bool listed(const char *name, void *of)
+static bool listed(const char *name, void *params)
 {
-    const char *list = *(const char **)of, *piece;
+    const char *list = *(const char **)params, *piece;
     for (size_t length; (length = next_piece(&piece, &list)) > 0;)
         if (strlen(name) == length && !strncmp(name, piece, length)) return true;
     return false;

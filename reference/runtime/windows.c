@@ -7,7 +7,7 @@
 status windows_create(struct windows *w, const grid *tokens, size_t edge)
 {
     size_t padded = edge;
-    *w = (struct windows){.tokens = *tokens, .edge = edge, .rows = 1, .columns = 1, .count = 1,
+    *w = (struct windows){.grid = *tokens, .edge = edge, .rows = 1, .columns = 1, .count = 1,
                           .entries = tokens->tokens};
     if (!edge) return status_ok();
     if (tokens->axes != 2) return bad_input("found a grid of %d axes, expected two", tokens->axes);
@@ -25,9 +25,9 @@ status windows_shift(struct windows *w, size_t shift)
 {
     if (shift && shift >= w->edge)
         return bad_input("found %zu, expected less than the window's edge, %zu", shift, w->edge);
-    if (shift && w->count * w->entries != w->tokens.tokens)
+    if (shift && w->count * w->entries != w->grid.tokens)
         return bad_input("found %zu, but windows of %zu do not tile %zu x %zu tokens", shift, w->edge,
-                         w->tokens.size[0], w->tokens.size[1]);
+                         w->grid.size[0], w->grid.size[1]);
     w->shift = shift;
     return status_ok();
 }
@@ -45,7 +45,7 @@ static size_t rolled(const struct windows *w, size_t at, size_t size)
 
 size_t windows_token(const struct windows *w, size_t window, size_t entry)
 {
-    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
+    size_t s = w->edge, H = w->grid.size[0], W = w->grid.size[1];
     if (!s) return entry;
     size_t row = window / w->columns * s + entry / s, column = window % w->columns * s + entry % s;
     if (row >= H || column >= W) return WINDOW_PADDING;
@@ -54,13 +54,13 @@ size_t windows_token(const struct windows *w, size_t window, size_t entry)
 
 size_t windows_of(const struct windows *w, size_t token)
 {
-    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
+    size_t s = w->edge, H = w->grid.size[0], W = w->grid.size[1];
     return s ? rolled(w, token / W, H) / s * w->columns + rolled(w, token % W, W) / s : 0;
 }
 
 size_t windows_entry(const struct windows *w, size_t token)
 {
-    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
+    size_t s = w->edge, H = w->grid.size[0], W = w->grid.size[1];
     return s ? rolled(w, token / W, H) % s * s + rolled(w, token % W, W) % s : token;
 }
 

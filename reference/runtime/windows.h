@@ -27,7 +27,7 @@ extern "C" {
 #define WINDOW_PADDING SIZE_MAX
 
 struct windows {
-    grid tokens;
+    struct grid grid;
     size_t edge;                /* 0 for the whole grid */
     size_t rows, columns;       /* of windows */
     size_t count, entries;      /* rows columns; tokens of a window, padding and all */

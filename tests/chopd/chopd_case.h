@@ -18,9 +18,9 @@
 /* The problem of a chopd, resolved. */
 static inline struct chopd_problem chopd_of(const struct problem *p)
 {
-    struct chopd_problem of;
-    succeeds(chopd.resolve(&of, p));
-    return of;
+    struct chopd_problem params;
+    succeeds(chopd.resolve(&params, p));
+    return params;
 }
 
 /* Eq. 9 of all images: u13 [B][N][R]. */

@@ -31,9 +31,9 @@ static inline void open_gate(struct fixture *t)
 /* The problem of a dfc-cp, resolved. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {
-    struct dfc_problem of;
-    succeeds(dfc_cp.resolve(&of, p));
-    return of;
+    struct dfc_problem params;
+    succeeds(dfc_cp.resolve(&params, p));
+    return params;
 }
 
 /* ---- tensors: of a dfc_problem only the sizes count --------------------- */

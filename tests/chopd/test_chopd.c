@@ -297,12 +297,12 @@ int main(void)
     add_battery(suite, &fc_tables);
     add_battery(suite, &cp_tables);
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "ChoP'D alone");
-    tcase_add_test(own, boxes_may_be_as_small_as_numbers_are);
-    tcase_add_test(own, two_tokens_are_pooled_by_hand);
-    tcase_add_test(own, gelu_in_lanes_is_gelu);
-    tcase_add_loop_test(own, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
-    tcase_add_loop_test(own, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
-    tcase_add_test(own, random_boxes_lie_around_their_token);
+    TCase *special = add_case(suite, "ChoP'D alone");
+    tcase_add_test(special, boxes_may_be_as_small_as_numbers_are);
+    tcase_add_test(special, two_tokens_are_pooled_by_hand);
+    tcase_add_test(special, gelu_in_lanes_is_gelu);
+    tcase_add_loop_test(special, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
+    tcase_add_loop_test(special, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
+    tcase_add_test(special, random_boxes_lie_around_their_token);
     return run_suite(suite);
 }

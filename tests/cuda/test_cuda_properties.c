@@ -70,9 +70,9 @@ START_TEST(kernel_versions_have_the_properties_of_forms)
     struct one_case one = smaller(cases[_i]);
     const struct form *version;
     struct fixture t;
-    if (!operator_version_at(one.of, 0) || !case_fixture(&t, &one)) return;
-    bool first = _i == 0 || cases[_i - 1].of != one.of;
-    for (int at = 0; (version = operator_version_at(one.of, at)); at++) {
+    if (!operator_version_at(one.declaration, 0) || !case_fixture(&t, &one)) return;
+    bool first = _i == 0 || cases[_i - 1].declaration != one.declaration;
+    for (int at = 0; (version = operator_version_at(one.declaration, at)); at++) {
         check_version(&t, version, version_tolerance(&t.problem, version));
         if (first) form_without_memory(&t, version);
     }

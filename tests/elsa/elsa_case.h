@@ -12,7 +12,7 @@
 
 /* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
 struct scene {
-    struct elsa_problem of;
+    struct elsa_problem params;
     struct neighbours around;
     const real *q, *k, *v;
     const real *factor, *summand;       /* NULL: no ghost head */
@@ -25,17 +25,17 @@ struct subject { const char *grid; size_t C, h, K, dilation; int equation; };
 static inline struct scene empty_scene(const struct subject *s)
 {
     size_t entries = s->K * s->K, C = s->C, N;
-    struct scene m = {.of = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
+    struct scene m = {.params = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
                              .dilation = s->dilation, .equation = s->equation, .scale = 1,
                              .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
     struct arena sizes = arena_open(1);
     grid window;
 
-    succeeds(grid_parse(&m.of.grid, s->grid));
+    succeeds(grid_parse(&m.params.grid, s->grid));
     const size_t sides[] = {s->K, s->K};
     succeeds(grid_create(&window, 2, sides));
-    m.of.heads.N = N = m.of.grid.tokens;
-    neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, NULL, s->dilation);
+    m.params.heads.N = N = m.params.grid.tokens;
+    neighbours_prepare(&m.around, &sizes, &m.params.grid, &window, NULL, s->dilation);
     m.around.token = keep(N * entries, sizeof(int));
     neighbours_load(&m.around);
     m.hp = zeros(N * C);
@@ -54,8 +54,8 @@ static inline struct scene empty_scene(const struct subject *s)
 static inline struct scene scene_of(const struct subject *s, bool whole)
 {
     struct scene m = empty_scene(s);
-    size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
-    const size_t count[] = {tokens, tokens, tokens, maps, maps, s->h * m.of.entries};
+    size_t tokens = m.params.heads.N * s->C, maps = s->C * s->h * m.params.entries;
+    const size_t count[] = {tokens, tokens, tokens, maps, maps, s->h * m.params.entries};
     real *a[COUNT(count)];
     for (size_t n = 0; n < COUNT(count); n++) a[n] = whole ? integers(n + 1, count[n], 2) : normal(n + 1, count[n]);
     for (size_t i = 0; i < maps && !whole; i++) {
@@ -65,9 +65,9 @@ static inline struct scene scene_of(const struct subject *s, bool whole)
     m.q = a[0];
     m.k = a[1];
     m.v = a[2];
-    m.of.rk = a[3];
-    m.of.rq = a[4];
-    m.of.rb = a[5];
+    m.params.rk = a[3];
+    m.params.rq = a[4];
+    m.params.rb = a[5];
     return m;
 }
 
@@ -77,22 +77,22 @@ static inline struct scene normal_scene(const struct subject *s) { return scene_
 /* The steps in their order: the logits of Eq. 6 and 7, in h; the filters of what is in h, applied. */
 static inline void make_logits(struct scene *m)
 {
-    elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->of);
-    elsa_naive_unfold(m->unfolded, m->kp, &m->around, m->of.heads.Q);
-    elsa_naive_logits(m->h, m->hp, m->unfolded, &m->of);
+    elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->params);
+    elsa_naive_unfold(m->unfolded, m->kp, &m->around, m->params.heads.Q);
+    elsa_naive_logits(m->h, m->hp, m->unfolded, &m->params);
 }
 
 static inline void apply_filters(struct scene *m)
 {
-    elsa_naive_filters(m->filters, m->h, m->factor, m->summand, &m->of);
-    elsa_naive_unfold(m->contexts, m->v, &m->around, m->of.heads.C);
-    elsa_naive_apply(m->f, m->filters, m->contexts, &m->of);
+    elsa_naive_filters(m->filters, m->h, m->factor, m->summand, &m->params);
+    elsa_naive_unfold(m->contexts, m->v, &m->around, m->params.heads.C);
+    elsa_naive_apply(m->f, m->filters, m->contexts, &m->params);
 }
 
 static inline const real *run_cores(struct scene *m)
 {
     make_logits(m);
-    elsa_naive_softmax(m->h, m->row, &m->of);
+    elsa_naive_softmax(m->h, m->row, &m->params);
     apply_filters(m);
     return m->f;
 }
@@ -119,7 +119,7 @@ static inline double elsa_tolerance(const struct problem *p)
 
 static inline double scene_tolerance(const struct scene *m)
 {
-    return 8 * (2 * sqrt(2 * (double)m->of.heads.C) + 2 * (double)m->of.K + 12) * UNIT_ROUNDOFF;
+    return 8 * (2 * sqrt(2 * (double)m->params.heads.C) + 2 * (double)m->params.K + 12) * UNIT_ROUNDOFF;
 }
 
 /* ---- whole problems --------------------------------------------------- */

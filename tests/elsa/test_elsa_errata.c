@@ -9,13 +9,13 @@ enum how { CORRECTED, PRINTED, SIDE_BY_SIDE };
  * Algorithm 4 not interleave its halves: rows 2 m and 2 m + 1 are those of r^k, then of r^q. */
 static real *algorithm_3(const struct scene *m, const real *own_bias, const real *other_bias, enum how how)
 {
-    size_t H = m->of.grid.size[0], W = m->of.grid.size[1], N = H * W;
-    size_t K = m->of.K, C = m->of.heads.C, maps = m->of.heads.h * K * K;
+    size_t H = m->params.grid.size[0], W = m->params.grid.size[1], N = H * W;
+    size_t K = m->params.K, C = m->params.heads.C, maps = m->params.heads.h * K * K;
     real *logits = zeros(maps * N), *other = zeros(maps * N);
     for (size_t an = 0; an < maps; an++)
         for (size_t side = 0; side < 2; side++) {
             size_t row = how == SIDE_BY_SIDE ? 2 * an + side : side * maps + an;
-            const real *map = row < maps ? m->of.rk : m->of.rq;
+            const real *map = row < maps ? m->params.rk : m->params.rq;
             for (size_t i = 0; i < N; i++) {
                 real sum = side ? other_bias[an] : own_bias[an];
                 for (size_t c = 0; c < C; c++) sum += m->q[i * C + c] * m->k[i * C + c] * map[c * maps + row % maps];
@@ -47,10 +47,10 @@ START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 {
     const struct subject s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
-    size_t maps = 2 * m.of.entries, count = maps * m.of.heads.N;
-    equal(algorithm_3(&m, m.of.rb, zeros(maps), CORRECTED), m.h, count);
-    unequal(algorithm_3(&m, m.of.rb, zeros(maps), PRINTED), m.h, count);
-    unequal(algorithm_3(&m, m.of.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
+    size_t maps = 2 * m.params.entries, count = maps * m.params.heads.N;
+    equal(algorithm_3(&m, m.params.rb, zeros(maps), CORRECTED), m.h, count);
+    unequal(algorithm_3(&m, m.params.rb, zeros(maps), PRINTED), m.h, count);
+    unequal(algorithm_3(&m, m.params.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
 }
 END_TEST
 
@@ -60,13 +60,13 @@ START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
 {
     const struct subject s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
-    size_t maps = 2 * m.of.entries, half = m.of.K / 2, framed = 0;
-    real *other = zeros(maps), *own = copy(m.of.rb, maps);
+    size_t maps = 2 * m.params.entries, half = m.params.K / 2, framed = 0;
+    real *other = zeros(maps), *own = copy(m.params.rb, maps);
     for (size_t an = 0; an < maps; an++) {
         other[an] = 1 + (real)(an % 3);
         own[an] -= other[an];
     }
-    equal(algorithm_3(&m, m.of.rb, zeros(maps), CORRECTED), m.h, maps * 56);
+    equal(algorithm_3(&m, m.params.rb, zeros(maps), CORRECTED), m.h, maps * 56);
     real *logits = algorithm_3(&m, own, other, CORRECTED);
     for (size_t i = 0; i < 56; i++) {
         bool differs = false, inside = i / 7 >= half && i / 7 + half < 8 && i % 7 >= half && i % 7 + half < 7;

@@ -130,7 +130,7 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
             summand[c * 49 + n + 7] = (real)0.5 * added[c * 35 + n];
         }
     m.v = v;
-    m.of.ghost.by_block = true;
+    m.params.ghost.by_block = true;
     m.factor = factor, m.summand = summand;
     apply_filters(&m);
     forms_within(&t, m.f, tolerance);

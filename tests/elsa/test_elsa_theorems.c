@@ -123,11 +123,11 @@ START_TEST(hadamard_attention_is_of_third_order)
     const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
     struct scene m = whole_scene(&s), doubled = m;
     size_t tokens = 20 * 4;
-    m.of.rb = zeros(18);
+    m.params.rb = zeros(18);
     make_logits(&m);
     apply_filters(&m);
     const real *f = copy(m.f, tokens);
-    doubled.of.rb = m.of.rb;
+    doubled.params.rb = m.params.rb;
     doubled.q = sum_of(m.q, 1, m.q, tokens);
     doubled.k = sum_of(m.k, 1, m.k, tokens);
     doubled.v = sum_of(m.v, 1, m.v, tokens);
@@ -206,7 +206,7 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     struct scene m = normal_scene(&s);
     m.v = filled(196 * 24, 1);
     m.q = m.k = zeros(196 * 24);
-    m.of.rb = zeros(3 * 49);
+    m.params.rb = zeros(3 * 49);
     run_cores(&m);
     for (size_t i = 0; i < 196; i++) {
         size_t lost = 0;
@@ -269,7 +269,7 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
         factor[i] = (real)pow(fabs((double)factor[i]), lambda);
         summand[i] *= (real)gamma;
     }
-    m.of.ghost.by_block = by_block;
+    m.params.ghost.by_block = by_block;
     m.factor = factor;
     m.summand = summand;
     run_cores(&m);
@@ -286,8 +286,8 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
     real *factor = zeros(54), *summand = zeros(54);
     for (size_t c = 0; c < 6; c++) {
         size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
-        ck_assert_uint_eq(ghost_head(&modulo.of.ghost, c), c % 2);
-        ck_assert_uint_eq(ghost_head(&block.of.ghost, to), c % 2);
+        ck_assert_uint_eq(ghost_head(&modulo.params.ghost, c), c % 2);
+        ck_assert_uint_eq(ghost_head(&block.params.ghost, to), c % 2);
         memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
         memcpy(summand + to * 9, modulo.summand + c * 9, 9 * sizeof(real));
     }

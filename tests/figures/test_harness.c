@@ -5,6 +5,7 @@
  * covered: a form that is right in most runs where the naive form does not run and few runs are looked at; a form that
  * knows the judge. */
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct runner {
     size_t inputs;
     int calls;
 };
+static_assert(offsetof(struct runner, judged) == 0, "first");
 
 static status honest(struct runner *r, real *y, const real *x) { return plan_run(r->plan, y, x); }
 

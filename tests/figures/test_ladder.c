@@ -17,7 +17,7 @@ static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
 /* Grids of a token, a line, a plane, a block; a prime axis, and those that butterflies take;
  * channels and queries that fill no vector, no tile and no block, and more than one of each. */
 static const struct {
-    const struct declaration *of;
+    const struct declaration *declaration;
     const char *options;
     size_t batch, channels;
     const char *sizes, *without;
@@ -41,7 +41,7 @@ static const struct {
 
 static struct fixture drawn(int n)
 {
-    return fixture(size[n].options, size[n].of, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
+    return fixture(size[n].options, size[n].declaration, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
 }
 
 static const struct ladder *ladder_of(const struct declaration *d)
@@ -64,13 +64,13 @@ static double safe_bound(struct fixture *t)
 START_TEST(every_step_is_the_equation)
 {
     struct fixture t = drawn(_i);
-    const struct ladder *ladder = ladder_of(size[_i].of);
+    const struct ladder *ladder = ladder_of(size[_i].declaration);
     char line[160];
     t.y = fixture_run(&t, "naive", 1);
     double safe = safe_bound(&t);
     for (int r = 0; ladder->step[r].idea; r++)
         for (int threads = 1; threads <= 2; threads++) {
-            snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].of->name, size[_i].options,
+            snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].declaration->name, size[_i].options,
                      ladder->step[r].form.name, threads);
             form_holds(&t, line, &ladder->step[r].form, threads, safe);
         }
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(rungs_have_the_properties_of_forms)
 {
     const struct ladder *ladder = ladders[_i];
-    struct fixture t = fixture("--grid 5x12 --heads 3", ladder->of, 2, 9, "D=3", "rpe");
+    struct fixture t = fixture("--grid 5x12 --heads 3", ladder->declaration, 2, 9, "D=3", "rpe");
     size_t in = t.inputs / 2, out = t.outputs / 2;
     real *other = normal(9, t.inputs), *again = zeros(t.outputs);
     for (int r = 0; ladder->step[r].idea; r++) {
@@ -122,7 +122,7 @@ START_TEST(rungs_have_the_properties_of_forms)
 END_TEST
 
 /* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
-static const struct { const struct declaration *of; const char *options, *without; } unknown[] = {
+static const struct { const struct declaration *declaration; const char *options, *without; } unknown[] = {
     {&msa, "--grid 4x4", ""},
     {&msa, "--grid 4x4 --window 2", "rpe"},
     {&msa, "--grid 4x4 --lambda 1", "rpe"},
@@ -132,8 +132,8 @@ static const struct { const struct declaration *of; const char *options, *withou
 };
 START_TEST(ladders_reject_what_they_do_not_know)
 {
-    struct problem p = shaped(unknown[_i].options, unknown[_i].of, 1, 4, "D=2", unknown[_i].without);
-    const struct ladder *ladder = ladder_of(unknown[_i].of);
+    struct problem p = shaped(unknown[_i].options, unknown[_i].declaration, 1, 4, "D=2", unknown[_i].without);
+    const struct ladder *ladder = ladder_of(unknown[_i].declaration);
     for (int r = 0; ladder->step[r].idea; r++) {
         struct plan plan;
         rejected(plan_prepare(&plan, &p, &ladder->step[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
@@ -146,11 +146,11 @@ END_TEST
 START_TEST(steps_multiply_as_their_formulas_say)
 {
     struct fixture t = drawn(_i);
-    const struct ladder *ladder = ladder_of(size[_i].of);
+    const struct ladder *ladder = ladder_of(size[_i].declaration);
     char line[160];
     t.y = fixture_run(&t, "naive", 1);
     for (int r = 0; ladder->step[r].idea; r++) {
-        const struct form *step = counted_step(size[_i].of, r);
+        const struct form *step = counted_step(size[_i].declaration, r);
         struct plan plan;
         real *y = zeros(t.outputs);
         succeeds(plan_create(&plan, &t.problem, step, 1));
@@ -158,10 +158,10 @@ START_TEST(steps_multiply_as_their_formulas_say)
         succeeds(plan_run(&plan, y, t.x));
         double counted = (double)multiplications(), formula = fixture_cores(&t, step);
         plan_release(&plan);
-        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].of->name, step->name, counted);
+        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].declaration->name, step->name, counted);
         ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, step->name, counted,
                       formula);
-        snprintf(line, sizeof line, "%s %s, %s", size[_i].of->name, size[_i].options, step->name);
+        snprintf(line, sizeof line, "%s %s, %s", size[_i].declaration->name, size[_i].options, step->name);
         within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
     }
 }
@@ -179,11 +179,11 @@ START_TEST(ladder_figures_are_those_of_the_formulas)
         {"figures/ladders/ladder-lisa.tsv", "--grid 28x28 --heads 6", "D=16", "b_qkv w_o b_o", 96},
     };
     const struct ladder *ladder = ladders[_i];
-    struct problem p = shaped(drawn_on[_i].options, ladder->of, 1, drawn_on[_i].channels, drawn_on[_i].sizes,
+    struct problem p = shaped(drawn_on[_i].options, ladder->declaration, 1, drawn_on[_i].channels, drawn_on[_i].sizes,
                               drawn_on[_i].without);
     char of[PROBLEM_RESOLVED];
     int r = 0;
-    succeeds(ladder->of->resolve(of, &p));
+    succeeds(ladder->declaration->resolve(of, &p));
     for (struct tsv *t = tsv_open(drawn_on[_i].path); tsv_row(t);) {
         const struct form *step = &ladder->step[r].form;
         if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "rung"), step->name)) continue;

@@ -183,9 +183,9 @@ int main(void)
     };
     Suite *suite = suite_create("HiLo");
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "HiLo alone");
-    tcase_add_test(own, rows_of_windows_are_spread_bilinearly);
-    tcase_add_loop_test(own, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
-    tcase_add_loop_test(own, nan_stays_in_its_window, 2, 5);
+    TCase *special = add_case(suite, "HiLo alone");
+    tcase_add_test(special, rows_of_windows_are_spread_bilinearly);
+    tcase_add_loop_test(special, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
+    tcase_add_loop_test(special, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

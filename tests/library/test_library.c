@@ -215,7 +215,7 @@ START_TEST(operators_are_described_as_declared)
         const struct tensor_row *t = &d->tensors[n++];
         same(item, "name", t->name);
         same(item, "when", t->when);
-        same(item, "with", t->with);
+        same(item, "with", t->needs);
         same(item, "meaning", t->meaning);
         ck_assert_int_eq(cJSON_IsTrue(cJSON_GetObjectItem(item, "optional")), t->optional);
     }

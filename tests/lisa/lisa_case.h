@@ -18,13 +18,13 @@
 /* ---- one head -------------------------------------------------------- */
 
 struct one_head {
-    grid g;
+    struct grid grid;
     size_t N, P, c, D;
     real *q, *k, *v;            /* [N][c] */
     real *e;                    /* [P] */
     real *ea, *eac, *eb;        /* [P][D], [P][c][D], [P][D] */
     real *wa, *wb;              /* [N][c][D], [N][D] */
-    grid window;                /* of local kernels, M entries */
+    struct grid window;                /* of local kernels, M entries */
     real *la, *lb;              /* [M][c][D], [M][D] */
     real *Ba, *Bb;              /* [c][D] */
 };
@@ -33,7 +33,7 @@ struct one_head {
 static inline void give_window(struct one_head *o, size_t edge)
 {
     size_t size[GRID_AXES] = {edge, edge, edge};
-    succeeds(grid_create(&o->window, o->g.axes, size));
+    succeeds(grid_create(&o->window, o->grid.axes, size));
     o->la = integers(12, o->window.tokens * o->c * o->D, 2);
     o->lb = integers(13, o->window.tokens * o->D, 2);
 }
@@ -43,9 +43,9 @@ static inline void give_window(struct one_head *o, size_t edge)
 static inline struct one_head whole_head(const char *text, size_t c, size_t D)
 {
     struct one_head o = {.c = c, .D = D};
-    succeeds(grid_parse(&o.g, text));
-    o.N = o.g.tokens;
-    o.P = o.g.offsets;
+    succeeds(grid_parse(&o.grid, text));
+    o.N = o.grid.tokens;
+    o.P = o.grid.offsets;
     ck_assert_uint_lt(D * (8 * o.N * c + 4 * c) * (4 * o.N + 2), 1 << 24);
     o.q = integers(1, o.N * c, 2);
     o.k = integers(2, o.N * c, 2);
@@ -74,7 +74,7 @@ static inline real *structure_eq5(const struct one_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
     lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
-    lisa_naive_structure(a, A, toeplitz_of(&o->g, o->ea, o->D), o->q, Ba, o->N, o->c, o->D);
+    lisa_naive_structure(a, A, toeplitz_of(&o->grid, o->ea, o->D), o->q, Ba, o->N, o->c, o->D);
     return a;
 }
 
@@ -82,7 +82,7 @@ static inline real *structure_eq7(const struct one_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N * o->c), *a = zeros(o->N * o->D);
     lisa_naive_hadamard(A, o->q, o->k, o->N, o->c);
-    lisa_naive_hadamard_structure(a, A, toeplitz_of(&o->g, o->eac, o->c * o->D), o->q, Ba, o->N, o->c, o->D);
+    lisa_naive_hadamard_structure(a, A, toeplitz_of(&o->grid, o->eac, o->c * o->D), o->q, Ba, o->N, o->c, o->D);
     return a;
 }
 
@@ -91,14 +91,14 @@ static inline real *kernel_eq4(const struct one_head *o)
 {
     real *A = zeros(o->N * o->N);
     lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
-    lisa_naive_weigh(A, toeplitz_of(&o->g, o->e, 1), o->N);
+    lisa_naive_weigh(A, toeplitz_of(&o->grid, o->e, 1), o->N);
     return A;
 }
 
 static inline real *kernel_of(const struct one_head *o, const real *a)
 {
     real *kernel = zeros(o->N * o->N);
-    lisa_naive_kernel(kernel, a, toeplitz_of(&o->g, o->eb, o->D), o->N, o->D);
+    lisa_naive_kernel(kernel, a, toeplitz_of(&o->grid, o->eb, o->D), o->N, o->D);
     return kernel;
 }
 
@@ -106,14 +106,14 @@ static inline real *kernel_of(const struct one_head *o, const real *a)
 static inline real *circular_key(const struct one_head *o, const real *wa, const real *Ba)
 {
     real *Ga = zeros(o->N * o->c * o->D);
-    lisa_naive_circular_key(Ga, o->k, wa, Ba, &o->g, o->c, o->D);
+    lisa_naive_circular_key(Ga, o->k, wa, Ba, &o->grid, o->c, o->D);
     return Ga;
 }
 
 static inline real *circular_value(const struct one_head *o, const real *wb, const real *Bb)
 {
     real *Gb = zeros(o->N * o->c * o->D);
-    lisa_naive_circular_value(Gb, o->v, wb, Bb, &o->g, o->c, o->D);
+    lisa_naive_circular_value(Gb, o->v, wb, Bb, &o->grid, o->c, o->D);
     return Gb;
 }
 
@@ -143,14 +143,14 @@ static inline real *eq10(const struct one_head *o)
 static inline real *local_key(const struct one_head *o)
 {
     real *Ga = zeros(o->N * o->c * o->D);
-    lisa_naive_local_key(Ga, o->k, o->la, o->Ba, &o->g, &o->window, o->c, o->D);
+    lisa_naive_local_key(Ga, o->k, o->la, o->Ba, &o->grid, &o->window, o->c, o->D);
     return Ga;
 }
 
 static inline real *eq10_local(const struct one_head *o)
 {
     real *y = zeros(o->N * o->c), *Gb = zeros(o->N * o->c * o->D);
-    lisa_naive_local_value(Gb, o->v, o->lb, o->Bb, &o->g, &o->window, o->c, o->D);
+    lisa_naive_local_value(Gb, o->v, o->lb, o->Bb, &o->grid, &o->window, o->c, o->D);
     lisa_naive_contraction(y, o->q, local_key(o), Gb, o->N, o->c, o->D);
     return y;
 }
@@ -174,7 +174,7 @@ static inline real *fig6(const struct one_head *o, const real *Ba)
     const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .ba = Ba, .bb = o->Bb};
     real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
     lisa_naive_fig6(y, KRa, RbV, o->q, o->k, o->v,
-                    toeplitz_of(&o->g, o->ea, o->D), toeplitz_of(&o->g, o->eb, o->D), &p);
+                    toeplitz_of(&o->grid, o->ea, o->D), toeplitz_of(&o->grid, o->eb, o->D), &p);
     return y;
 }
 
@@ -255,7 +255,7 @@ static inline double largest_column(const real *a, size_t rows, size_t columns)
 static inline double natural_size(const struct problem *p, const real *x)
 {
     const struct lisa_problem l = resolved(p);
-    size_t N = l.heads.N, P = l.g.offsets, C = l.heads.C, c = l.heads.c, D = l.D;
+    size_t N = l.heads.N, P = l.grid.offsets, C = l.heads.C, c = l.heads.c, D = l.D;
     const real *qkv = projected(&l, x);
     double R, V = 0, mixed = 1;
 
@@ -292,7 +292,7 @@ static inline double tolerance(const struct problem *p, const real *x)
 {
     const struct lisa_problem l = resolved(p);
     double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, C = (double)l.heads.C;
-    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * l.g.axes) + 20;
+    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * l.grid.axes) + 20;
     return rounding_error(roundings, natural_size(p, x));
 }
 

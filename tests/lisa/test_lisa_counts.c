@@ -71,7 +71,7 @@ START_TEST(local_kernels_multiply_where_they_meet_the_grid)
     const struct lisa_problem p = resolved(&t.problem);
     size_t N = p.heads.N, S = 0;
     for (size_t i = 0; i < N; i++)
-        for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.g, i, n) < p.M;
+        for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.grid, i, n) < p.M;
     ck_assert(counted_run(&t, zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
     ck_assert(lisa_pairs(&p) == (double)S);
     ck_assert(p.M == 1 ? S == N : S < N * p.M);

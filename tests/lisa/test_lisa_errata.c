@@ -20,7 +20,7 @@ static real *to_the_letter(const struct one_head *o, bool seven)
                 for (size_t d = 0; d < D; d++)
                     for (size_t n = 0; n < N; n++)
                         for (size_t j = 0; j < N; j++) {
-                            size_t in = grid_offset(&o->g, i, n), ij = grid_offset(&o->g, i, j);
+                            size_t in = grid_offset(&o->grid, i, n), ij = grid_offset(&o->grid, i, j);
                             real table = seven ? o->eac[(in * c + ch) * D + d] : o->ea[in * D + d];
                             real key_side = o->k[n * c + ch] * table + (seven ? o->Ba[ch * D + d] : 0);
                             real value_side = o->eb[ij * D + d] * o->v[j * c + out] + o->Bb[out * D + d];
@@ -53,7 +53,7 @@ static real *convolution(const struct one_head *o, const real *a, const real *w,
     real *G = zeros(o->N);
     for (size_t i = 0; i < o->N; i++)
         for (size_t n = 0; n < o->N; n++)
-            G[i] += w[mathematics ? grid_offset(&o->g, n, i) : grid_offset(&o->g, i, n)] * a[n];
+            G[i] += w[mathematics ? grid_offset(&o->grid, n, i) : grid_offset(&o->grid, i, n)] * a[n];
     return G;
 }
 
@@ -63,14 +63,14 @@ START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
 {
     static const char *const grids[] = {"7", "5x6", "2x3x4"};
     struct one_head o = whole_head(grids[_i], 1, 1);
-    real *flipped = zeros(o.P), *Rk = matrix_product(toeplitz_of(&o.g, o.e, 1), o.k, o.N, o.N, 1);
+    real *flipped = zeros(o.P), *Rk = matrix_product(toeplitz_of(&o.grid, o.e, 1), o.k, o.N, o.N, 1);
     for (size_t entry = 0; entry < o.P; entry++) flipped[entry] = o.e[o.P - 1 - entry];
     equal(convolution(&o, o.k, o.e, false), Rk, o.N);
     unequal(convolution(&o, o.k, o.e, true), Rk, o.N);
     equal(convolution(&o, o.k, flipped, true), Rk, o.N);
 
     real *symmetric = sum_of(o.e, 1, flipped, o.P);
-    Rk = matrix_product(toeplitz_of(&o.g, symmetric, 1), o.k, o.N, o.N, 1);
+    Rk = matrix_product(toeplitz_of(&o.grid, symmetric, 1), o.k, o.N, o.N, 1);
     equal(convolution(&o, o.k, symmetric, true), Rk, o.N);
 }
 END_TEST
@@ -85,7 +85,7 @@ START_TEST(fig7_on_flattened_tokens_is_another_operator)
     size_t pairs = 0;
     unequal(eq10(&plane), eq10(&line), 90);
     for (size_t i = 0; i < 30; i++)
-        for (size_t n = 0; n < 30; n++) pairs += grid_circular(&plane.g, i, n) != grid_circular(&line.g, i, n);
+        for (size_t n = 0; n < 30; n++) pairs += grid_circular(&plane.grid, i, n) != grid_circular(&line.grid, i, n);
     ck_assert_uint_eq(pairs * 12, 5 * 30 * 30);
 
     struct one_head row = whole_head("1x7", 3, 2), seven = whole_head("7", 3, 2);

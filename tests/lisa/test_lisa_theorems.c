@@ -42,7 +42,7 @@ static real *convolved_by_token(const struct one_head *o, const real *kappa)
 {
     real *weight = zeros(o->N * o->N);
     for (size_t ij = 0; ij < o->N * o->N; ij++)
-        weight[ij] = kappa[ij / o->N * o->P + grid_offset(&o->g, ij / o->N, ij % o->N)];
+        weight[ij] = kappa[ij / o->N * o->P + grid_offset(&o->grid, ij / o->N, ij % o->N)];
     return matrix_product(weight, o->v, o->N, o->N, o->c);
 }
 
@@ -106,12 +106,12 @@ START_TEST(toeplitz_times_vector_is_a_global_convolution)
             ptrdiff_t minus_t[GRID_AXES];
             size_t rest = entry, from;
             for (int a = GRID_AXES - 1; a >= 0; a--) {
-                minus_t[a] = (ptrdiff_t)(o.g.size[a] - 1) - (ptrdiff_t)(rest % (2 * o.g.size[a] - 1));
-                rest /= 2 * o.g.size[a] - 1;
+                minus_t[a] = (ptrdiff_t)(o.grid.size[a] - 1) - (ptrdiff_t)(rest % (2 * o.grid.size[a] - 1));
+                rest /= 2 * o.grid.size[a] - 1;
             }
-            if (grid_neighbour(&o.g, i, minus_t, &from)) convolved[i] += o.e[opposite(&o, entry)] * v[from];
+            if (grid_neighbour(&o.grid, i, minus_t, &from)) convolved[i] += o.e[opposite(&o, entry)] * v[from];
         }
-    equal(matrix_product(toeplitz_of(&o.g, o.e, 1), v, o.N, o.N, 1), convolved, o.N);
+    equal(matrix_product(toeplitz_of(&o.grid, o.e, 1), v, o.N, o.N, 1), convolved, o.N);
 }
 END_TEST
 
@@ -120,7 +120,7 @@ START_TEST(eq4_is_convolutions_of_key_times_value)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c;
-    real *R = toeplitz_of(&o.g, o.e, 1), *y = zeros(N * c);
+    real *R = toeplitz_of(&o.grid, o.e, 1), *y = zeros(N * c);
     for (size_t in = 0; in < c; in++)
         for (size_t out = 0; out < c; out++)
             for (size_t i = 0; i < N; i++) {
@@ -156,7 +156,7 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
             for (ptrdiff_t dx = -1; dx <= 1; dx++) {
                 size_t j;
                 const ptrdiff_t step[] = {dy, dx, 0};
-                if (grid_neighbour(&o.g, (size_t)i, step, &j))
+                if (grid_neighbour(&o.grid, (size_t)i, step, &j))
                     y[i] += (real)filter[_i][dy + 1][dx + 1] * o.v[j];
             }
     equal(eq4(&o), y, o.N);
@@ -243,7 +243,7 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
     };
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
-            size_t around = grid_circular(&o.g, i, j), entry = window_entry(&o.window, &o.g, i, j);
+            size_t around = grid_circular(&o.grid, i, j), entry = window_entry(&o.window, &o.grid, i, j);
             for (size_t d = 0; d < D; d++)
                 for (size_t ch = 0; ch < c; ch++) {
                     size_t at = (i * c + ch) * D + d;
@@ -328,11 +328,11 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
             for (size_t d = 0; d < D; d++) {
                 real key_side = 0;
                 for (size_t n = 0; n < N; n++)
-                    key_side += o.k[n * c + ch] * o.eac[(grid_offset(&o.g, i, n) * c + ch) * D + d];
+                    key_side += o.k[n * c + ch] * o.eac[(grid_offset(&o.grid, i, n) * c + ch) * D + d];
                 for (size_t out = 0; out < c; out++) {
                     real value_side = o.Bb[out * D + d];
                     for (size_t j = 0; j < N; j++)
-                        value_side += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + out];
+                        value_side += o.eb[grid_offset(&o.grid, i, j) * D + d] * o.v[j * c + out];
                     y[i * c + out] += o.q[i * c + ch] * key_side * value_side;
                 }
             }
@@ -411,7 +411,7 @@ START_TEST(lambda_and_involution_are_cases_of_the_second_term)
     o.Ba = identity_matrix(c);
     for (size_t i = 0; i < N; i++) {
         for (size_t j = 0; j < N; j++)
-            memcpy(e_i + j * c, o.eb + grid_offset(&o.g, i, j) * c, c * sizeof *e_i);
+            memcpy(e_i + j * c, o.eb + grid_offset(&o.grid, i, j) * c, c * sizeof *e_i);
         real *lambda = matrix_product(transposed(e_i, N, c), o.v, c, N, c);
         memcpy(y + i * c, matrix_product(o.q + i * c, lambda, 1, c, c), c * sizeof *y);
     }
@@ -446,7 +446,7 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
     give_window(&o, 2 * (size_t)r + 1);
     for (size_t i = 0; i < o.N; i++)
         for (size_t n = 0; n < o.N; n++) {
-            size_t m = window_entry(&o.window, &o.g, i, n), entry = grid_offset(&o.g, i, n);
+            size_t m = window_entry(&o.window, &o.grid, i, n), entry = grid_offset(&o.grid, i, n);
             if (m == o.window.tokens) continue;
             memcpy(o.la + m * o.c * o.D, o.eac + entry * o.c * o.D, o.c * o.D * sizeof *o.la);
             memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
@@ -477,22 +477,22 @@ static real *eq10_in_the_corner(const struct one_head *o, const size_t *size, bo
     size_t row = o->c * o->D, at[GRID_AXES], *token = keep(o->N, sizeof *token);
     const real *a = local ? o->la : o->eac, *b = local ? o->lb : o->eb;
     grid large;
-    succeeds(grid_create(&large, o->g.axes, size));
+    succeeds(grid_create(&large, o->grid.axes, size));
     struct one_head big = *o;
-    big.g = large;
+    big.grid = large;
     big.N = large.tokens;
-    big.q = in_the_corner(&large, &o->g, o->q, o->c);
-    big.k = in_the_corner(&large, &o->g, o->k, o->c);
-    big.v = in_the_corner(&large, &o->g, o->v, o->c);
+    big.q = in_the_corner(&large, &o->grid, o->q, o->c);
+    big.k = in_the_corner(&large, &o->grid, o->k, o->c);
+    big.v = in_the_corner(&large, &o->grid, o->v, o->c);
     big.wa = zeros(big.N * row);
     big.wb = zeros(big.N * o->D);
     for (size_t n = 0; n < o->N; n++) {
-        grid_coordinates(at, &o->g, n);
+        grid_coordinates(at, &o->grid, n);
         token[n] = grid_index(&large, at);
     }
     for (size_t i = 0; i < o->N; i++)
         for (size_t n = 0; n < o->N; n++) {
-            size_t m = local ? window_entry(&o->window, &o->g, i, n) : grid_offset(&o->g, i, n);
+            size_t m = local ? window_entry(&o->window, &o->grid, i, n) : grid_offset(&o->grid, i, n);
             if (local && m == o->window.tokens) continue;
             size_t w = grid_circular(&large, token[i], token[n]);
             memcpy(big.wa + w * row, a + m * row, row * sizeof *a);
@@ -512,7 +512,7 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
     size_t size[GRID_AXES], shorter[GRID_AXES], reach = locals[_i].edge / 2;
     give_window(&o, locals[_i].edge);
     for (int a = 0; a < GRID_AXES; a++) {
-        size_t n = o.g.size[a];
+        size_t n = o.grid.size[a];
         size[a] = n + (reach < n - 1 ? reach : n - 1);
         shorter[a] = size[a] > n ? size[a] - 1 : n;
     }
@@ -575,7 +575,7 @@ START_TEST(eq9_is_eq7_by_zero_padding)
     struct one_head o = head_at(_i);
     size_t size[GRID_AXES], shorter[GRID_AXES];
     for (int a = 0; a < GRID_AXES; a++) {
-        size[a] = 2 * o.g.size[a] - 1;
+        size[a] = 2 * o.grid.size[a] - 1;
         shorter[a] = size[a] > 1 ? size[a] - 1 : 1;
     }
     equal(eq10_in_the_corner(&o, size, false), eq7(&o), o.N * o.c);
@@ -588,7 +588,7 @@ static void make_circulant(struct one_head *o)
 {
     for (size_t i = 0; i < o->N; i++)
         for (size_t n = 0; n < o->N; n++) {
-            size_t entry = grid_offset(&o->g, i, n), from = grid_circular(&o->g, i, n);
+            size_t entry = grid_offset(&o->grid, i, n), from = grid_circular(&o->grid, i, n);
             memcpy(o->eac + entry * o->c * o->D, o->wa + from * o->c * o->D, o->c * o->D * sizeof *o->wa);
             memcpy(o->eb + entry * o->D, o->wb + from * o->D, o->D * sizeof *o->wb);
         }
@@ -660,10 +660,10 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
             bool near = dy + r >= 6 && dy <= 6 + r && dx + r >= 8 && dx <= 8 + r;
             for (size_t ch = 0; ch < c; ch++) {
                 if (!near) o.eac[entry * c + ch] = 0;
-                else o.wa[grid_index(&o.g, at) * c + ch] = o.eac[entry * c + ch] += 3;
+                else o.wa[grid_index(&o.grid, at) * c + ch] = o.eac[entry * c + ch] += 3;
             }
             if (!near) o.eb[entry] = 0;
-            else o.wb[grid_index(&o.g, at)] = o.eb[entry] += 3;
+            else o.wb[grid_index(&o.grid, at)] = o.eb[entry] += 3;
         }
 
     real *linear = eq7(&o), *circular = eq10(&o);
@@ -691,7 +691,7 @@ START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
     struct one_head o = whole_head("5x6", 3, 2);
     size_t from[30] = {0};
     const size_t by[] = {2, 5, 0};
-    moved(from, &o.g, by);
+    moved(from, &o.grid, by);
     struct one_head p = with_tokens(&o, from);
     for (size_t e = 0; e < COUNT(equations); e++) {
         real *y_moved = equations[e].y(&p), *moved_y = rows_in_order(equations[e].y(&o), from, o.N, o.c);
@@ -713,7 +713,7 @@ START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
             memset(o.v + n * 3, 0, 3 * sizeof *o.v);
         }
     const size_t by[] = {3, 2, 0};
-    moved(from, &o.g, by);
+    moved(from, &o.grid, by);
     struct one_head p = with_tokens(&o, from);
     real *y = equations[_i].y(&o);
     ck_assert(largest(y, o.N * o.c) > 0);
@@ -840,16 +840,16 @@ END_TEST
 START_TEST(resampled_w_must_shrink_as_tokens_grow)
 {
     struct one_head coarse = {.c = 1, .D = 1}, fine = coarse;
-    succeeds(grid_parse(&coarse.g, "14x14"));
-    succeeds(grid_parse(&fine.g, "24x24"));
+    succeeds(grid_parse(&coarse.grid, "14x14"));
+    succeeds(grid_parse(&fine.grid, "24x24"));
     double growth = 576.0 / 196.0;
-    coarse.wa = sampled(&coarse.g, 6, 5);
+    coarse.wa = sampled(&coarse.grid, 6, 5);
     for (size_t n = 0; n < 196; n++) coarse.wa[n] += 2;
     coarse.wb = coarse.wa;
-    fine.wa = fine.wb = interpolated(&fine.g, &coarse.g, coarse.wa);
+    fine.wa = fine.wb = interpolated(&fine.grid, &coarse.grid, coarse.wa);
     for (int f = 0; f < 2; f++) {
         struct one_head *o = f ? &fine : &coarse;
-        o->N = o->g.tokens;
+        o->N = o->grid.tokens;
         o->q = o->k = o->v = filled(o->N, 1);
         o->Ba = o->Bb = zeros(1);
     }

@@ -21,7 +21,7 @@ static inline struct msa_problem msa_resolved(const struct problem *p)
 static inline double msa_tolerance(const struct problem *p)
 {
     const struct msa_problem m = msa_resolved(p);
-    return 8 * (sqrt((double)m.c) + 2 * sqrt((double)m.windows.entries) + 10) * UNIT_ROUNDOFF;
+    return 8 * (sqrt((double)m.heads.c) + 2 * sqrt((double)m.windows.entries) + 10) * UNIT_ROUNDOFF;
 }
 
 #endif

@@ -103,7 +103,7 @@ static const struct battery_growth growth[] = {
 static double stated(const struct problem *p, const struct form *form)
 {
     const struct msa_problem m = msa_resolved(p);
-    double N = (double)m.heads.N, C = (double)m.heads.C, c = (double)m.c, P = (double)m.windows.tokens.offsets;
+    double N = (double)m.heads.N, C = (double)m.heads.C, c = (double)m.heads.c, P = (double)m.windows.grid.offsets;
     double head = m.ghost.add ? (double)m.heads.h * N * N + 2 * C * P + 2 * N * c : 4 * N * c;
     if (strcmp(form->name, "naive")) return -1;
     return (3 * N * C + (m.rpe ? 2 : 1) * N * N + head) * sizeof(real);
@@ -155,8 +155,8 @@ int main(void)
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "msa alone");
-    tcase_add_loop_test(own, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(own, ghost_heads_have_no_windows_and_no_roots);
+    TCase *special = add_case(suite, "msa alone");
+    tcase_add_loop_test(special, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
+    tcase_add_test(special, ghost_heads_have_no_windows_and_no_roots);
     return run_suite(suite);
 }

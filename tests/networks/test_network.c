@@ -344,7 +344,7 @@ START_TEST(networks_agree_repeat_and_know_their_bytes)
                 alike(s->name, first, y, logits, SAFE * allowed, allowed);
                 other = ready(s, form[f], threads);
                 unequal(run(&n, normal(4, pixels)), first, logits);
-                memset(n.shared, 0xff, n.workspace);
+                memset(n.shared, 0xff, n.scratch);
                 equal(run(&n, x), first, logits);
                 equal(run(&other, x), first, logits);
                 equal(x, before, pixels);

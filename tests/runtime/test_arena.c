@@ -179,10 +179,10 @@ START_TEST(overflow_counts_as_more_than_there_is)
     real *array = NULL, *other;
     size_t before = memory_in_use();
     struct arena arena = arena_open(large[_i].threads);
-    arena_reals(&arena, PERSISTENT, &other, "a few", 64, 1, 1, 1);
-    arena_reals(&arena, PER_RUN, &other, "a few", 64, 1, 1, 1);
+    arena_reals(&arena, PERSISTENT, &other, "a few", 64);
+    arena_reals(&arena, PER_RUN, &other, "a few", 64);
     arena_reals(&arena, large[_i].time, &array, "the largest", large[_i].a, large[_i].b, large[_i].c, large[_i].d);
-    arena_reals(&arena, large[_i].time, &other, "a few", 64, 1, 1, 1);
+    arena_reals(&arena, large[_i].time, &other, "a few", 64);
     succeeds(arena_status(&arena));
     ck_assert_uint_eq(arena_bytes(&arena), SIZE_MAX);
     rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "most of them the largest");
@@ -197,14 +197,14 @@ START_TEST(too_many_arrays_are_an_error)
 {
     struct arena arena = arena_open(1);
     real *array[ARENA_ARRAYS + 1];
-    for (int n = 0; n < ARENA_ARRAYS; n++) arena_reals(&arena, PER_RUN, &array[n], "one of many", 1, 1, 1, 1);
+    for (int n = 0; n < ARENA_ARRAYS; n++) arena_reals(&arena, PER_RUN, &array[n], "one of many", 1);
     succeeds(arena_status(&arena));
-    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the one too many", 1, 1, 1, 1);
+    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the one too many", 1);
     arena_fail(&arena, bad_input("later"));
-    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the next", 1, 1, 1, 1);
+    arena_reals(&arena, PER_RUN, &array[ARENA_ARRAYS], "the next", 1);
     rejected(arena_status(&arena), STATUS_FAILURE, "the one too many: more than 48 arrays");
     rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "the one too many");
-    ck_assert_ptr_null(arena.workspace);
+    ck_assert_ptr_null(arena.scratch);
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(every_item_is_done_once)
     for (size_t images = 0; images <= IMAGES; images++)
         for (size_t chunk = 0; chunk <= 3; chunk++) {
             struct batch batch = {
-                .images = images, .x_image = 3, .y_image = 2, .chunk = chunk, .apart = !chunk,
+                .images = images, .x_image = 3, .y_image = 2, .chunk = chunk, .per_thread = !chunk,
             };
             memset(done, 0, sizeof done);
             succeeds(batch_run(&plan, y, x, &batch, do_items));

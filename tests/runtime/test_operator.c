@@ -122,9 +122,9 @@ static void create(struct problem *p, const struct declaration *d, const char *o
     succeeds(problem_set_size(p, "C", C));
 }
 
-static bool is_w_o(const char *name, void *of)
+static bool is_w_o(const char *name, void *context)
 {
-    (void)of;
+    (void)context;
     return !strcmp(name, "w_o");
 }
 

@@ -33,10 +33,10 @@ END_TEST
 START_TEST(chunks_follow_one_another)
 {
     static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
-    struct one_case one = {.of = every[_i], .batch = 3};
-    int axes = usual_axes(one.of);
+    struct one_case one = {.declaration = every[_i], .batch = 3};
+    int axes = usual_axes(one.declaration);
     struct fixture t;
-    required(one.options, sizeof one.options, one.of, wide[axes], kernels[axes]);
+    required(one.options, sizeof one.options, one.declaration, wide[axes], kernels[axes]);
     case_fixture(&t, &one);
     property_one_function(&t, one.options, property_tolerance(&t.problem));
 }
@@ -50,7 +50,7 @@ START_TEST(large_logits_do_not_overflow)
     const bool single = sizeof(real) == 4;
     struct one_case one = cases[_i];
     struct fixture t;
-    bool scaled = declaration_option(one.of, "scale") >= 0;
+    bool scaled = declaration_option(one.declaration, "scale") >= 0;
     size_t at = strlen(one.options);
     if (strstr(one.options, "--scale")) return;     /* a case that differs by the scale alone */
     if (scaled) snprintf(one.options + at, sizeof one.options - at, " --scale %d", single ? 40 : 400);
@@ -113,26 +113,26 @@ static void check_condition(const struct declaration *d, const char *when)
 START_TEST(names_are_declared)
 {
     struct fixture t;
-    const struct declaration *d = cases[_i].of;
+    const struct declaration *d = cases[_i].declaration;
     const struct form *form;
     if (!case_fixture(&t, &cases[_i])) return;
-    void *of = memory_get(d->resolved, 1);
+    void *params = memory_get(d->resolved, 1);
     for (const struct tensor_row *row = d->tensors; row->name; row++) {
         check_condition(d, row->when);
         const struct tensor_row *other = d->tensors;
-        while (row->with && other->name && strcmp(other->name, row->with)) other++;
-        for (const char *asked = row->asked; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
+        while (row->needs && other->name && strcmp(other->name, row->needs)) other++;
+        for (const char *asked = row->only_if; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
             char option[24];
             snprintf(option, sizeof option, "%.*s", (int)strcspn(asked, "|"), asked);
             ck_assert_msg(declaration_option(d, option) >= 0, "%s: %s is asked for by --%s, which is no option",
                           d->name, row->name, option);
         }
-        ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->with);
+        ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->needs);
     }
-    succeeds(d->resolve(of, &t.problem));
+    succeeds(d->resolve(params, &t.problem));
     for (size_t r = 0; r < PROBLEM_TENSORS; r++) t.problem.tensor[r].data = NULL;
-    succeeds(d->resolve(of, &t.problem));
-    memory_free(of);
+    succeeds(d->resolve(params, &t.problem));
+    memory_free(params);
     for (int f = 0; (form = operator_form_at(d, f)); f++) {
         ck_assert(form_multiply_adds(form, &t.problem) > 0);
         ck_assert_ptr_eq(operator_form(d, form->name), form);

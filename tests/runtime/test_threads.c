@@ -40,14 +40,14 @@ static void prepare_all(void)
     if (!operator_count) enumerate_cases(operator_or_layer_at);
     for (int o = 0; o < operator_count; o++) {
         struct problem p;
-        struct one_case one = {.of = every[o]};
+        struct one_case one = {.declaration = every[o]};
         static const char *const grids[] = {"", "7", "4x6", "2x3x4"};
-        int axes = usual_axes(one.of);
-        required(one.options, sizeof one.options, one.of, grids[axes], kernels[axes]);
+        int axes = usual_axes(one.declaration);
+        required(one.options, sizeof one.options, one.declaration, grids[axes], kernels[axes]);
         succeeds(case_shape(&p, &one));
         struct fixture t = fixture_of(p);
         const struct form *form;
-        for (int f = 0; (form = operator_form_at(one.of, f)) && count < MOST; f++) {
+        for (int f = 0; (form = operator_form_at(one.declaration, f)) && count < MOST; f++) {
             all[count] = (struct one){.fixture = t, .form = form};
             for (int threads = 1; threads <= 2; threads++)
                 all[count].alone[threads - 1] = fixture_run(&t, form->name, threads);
@@ -236,7 +236,7 @@ START_TEST(eight_threads_read_files)
 END_TEST
 
 /* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
- * of rows; README.md names them.  An empty option stands for all. */
+ * of rows; chapters/appendices/using.md names them.  An empty option stands for all. */
 static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
     {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
@@ -246,13 +246,13 @@ static const struct { const char *name, *form, *option; } by_library[] = {
 static bool is_by_library(const struct one_case *one, const struct form *form)
 {
     for (size_t n = 0; n < COUNT(by_library); n++)
-        if (!strcmp(one->of->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
+        if (!strcmp(one->declaration->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
             && strstr(one->options, by_library[n].option))
             return true;
     return false;
 }
 
-/* With 2, 3, 5 and 8 threads, except for the forms of README.md's list, which repeat their own bits. Their tolerance:
+/* With 2, 3, 5 and 8 threads, except for the forms of that list, which repeat their own bits. Their tolerance:
  * 1e4 u of the largest entry; a missing item of work exceeds it. */
 START_TEST(every_option_gives_the_bits_of_one_thread)
 {
@@ -263,14 +263,14 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
     if (cases[_i].chosen && s.code == STATUS_BAD_INPUT) return;
     succeeds(s);
     struct fixture t = fixture_of(p);
-    for (int f = 0; (form = operator_form_at(cases[_i].of, f)); f++) {
+    for (int f = 0; (form = operator_form_at(cases[_i].declaration, f)); f++) {
         real *alone = fixture_run(&t, form->name, 1);
         for (size_t n = 0; n < COUNT(numbers); n++) {
             int threads = numbers[n];
             real *first = fixture_run(&t, form->name, threads);
             ck_assert(same_bits(fixture_run(&t, form->name, threads), first, t.outputs));
             if (!is_by_library(&cases[_i], form))
-                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].of->name,
+                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].declaration->name,
                               cases[_i].options, form->name, threads);
             else within(form->name, relative_difference(first, alone, t.outputs), 1e4 * UNIT_ROUNDOFF);
         }

@@ -180,10 +180,10 @@ int main(void)
     };
     Suite *suite = suite_create("SRA");
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "SRA alone");
-    tcase_add_test(own, no_reduction_is_self_attention);
-    tcase_add_test(own, one_patch_answers_every_token);
-    tcase_add_test(own, bias_of_the_keys_says_nothing);
-    tcase_add_test(own, fast_form_holds_one_chunk_of_images);
+    TCase *special = add_case(suite, "SRA alone");
+    tcase_add_test(special, no_reduction_is_self_attention);
+    tcase_add_test(special, one_patch_answers_every_token);
+    tcase_add_test(special, bias_of_the_keys_says_nothing);
+    tcase_add_test(special, fast_form_holds_one_chunk_of_images);
     return run_suite(suite);
 }

@@ -24,7 +24,7 @@ struct subject {
 
 /* Sizes and windows of a head, its inputs, and the arrays of the cores. */
 struct case_head {
-    struct structsa_problem of;         /* sizes alone */
+    struct structsa_problem params;         /* sizes alone */
     struct neighbours keys, values;
     const real *q, *k, *v, *hk, *hv;
     real *map, *windows, *a, *contexts, *kernels, *y;
@@ -56,7 +56,7 @@ static inline struct case_head empty_head(const struct subject *s)
     h.keys = windows_around(&tokens, &window, stride);
     h.values = windows_around(&tokens, &value, stride);
     size_t N = tokens.tokens, J = h.keys.centres, M = h.keys.entries, Mv = h.values.entries;
-    h.of = (struct structsa_problem){.N = N, .c = s->c, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
+    h.params = (struct structsa_problem){.heads = {.N = N, .c = s->c}, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
     h.map = zeros(N * N * s->columns);
     h.windows = zeros(J * M * s->columns);
     h.a = zeros(N * J * s->D);
@@ -66,20 +66,20 @@ static inline struct case_head empty_head(const struct subject *s)
     return h;
 }
 
-static inline size_t taps(const struct case_head *h) { return h->of.M * h->of.columns; }
-static inline size_t value_taps(const struct case_head *h) { return h->of.Mv * h->of.columns; }
+static inline size_t taps(const struct case_head *h) { return h->params.M * h->params.columns; }
+static inline size_t value_taps(const struct case_head *h) { return h->params.Mv * h->params.columns; }
 
 /* Queries, keys and values are standard normal; detectors are scaled so that scores are, too. */
 static inline struct case_head normal_head(const struct subject *s)
 {
     struct case_head h = empty_head(s);
-    real *hk = normal(4, h.of.D * taps(&h));
-    for (size_t i = 0; i < h.of.D * taps(&h); i++) hk[i] /= sqrt((real)(h.of.M * h.of.c));
-    h.q = normal(1, h.of.N * h.of.c);
-    h.k = normal(2, h.of.N * h.of.c);
-    h.v = normal(3, h.of.N * h.of.c);
+    real *hk = normal(4, h.params.D * taps(&h));
+    for (size_t i = 0; i < h.params.D * taps(&h); i++) hk[i] /= sqrt((real)(h.params.M * h.params.heads.c));
+    h.q = normal(1, h.params.heads.N * h.params.heads.c);
+    h.k = normal(2, h.params.heads.N * h.params.heads.c);
+    h.v = normal(3, h.params.heads.N * h.params.heads.c);
     h.hk = hk;
-    h.hv = normal(5, h.of.D * value_taps(&h));
+    h.hv = normal(5, h.params.D * value_taps(&h));
     return h;
 }
 
@@ -87,40 +87,40 @@ static inline struct case_head normal_head(const struct subject *s)
 static inline struct case_head whole_head(const struct subject *s)
 {
     struct case_head h = empty_head(s);
-    h.q = integers(1, h.of.N * h.of.c, 2);
-    h.k = integers(2, h.of.N * h.of.c, 2);
-    h.v = integers(3, h.of.N * h.of.c, 2);
-    h.hk = integers(4, h.of.D * taps(&h), 2);
-    h.hv = integers(5, h.of.D * value_taps(&h), 2);
+    h.q = integers(1, h.params.heads.N * h.params.heads.c, 2);
+    h.k = integers(2, h.params.heads.N * h.params.heads.c, 2);
+    h.v = integers(3, h.params.heads.N * h.params.heads.c, 2);
+    h.hk = integers(4, h.params.D * taps(&h), 2);
+    h.hv = integers(5, h.params.D * value_taps(&h), 2);
     return h;
 }
 
 /* The kernels of query i, and y_i; all of y; all from q, k and v. */
 static inline void kernels_of(struct case_head *h, size_t i)
 {
-    structsa_naive_kernels(h->kernels, h->a + i * h->of.J * h->of.D, h->hv, &h->of);
+    structsa_naive_kernels(h->kernels, h->a + i * h->params.J * h->params.D, h->hv, &h->params);
 }
 
 static inline void aggregate(struct case_head *h)
 {
-    structsa_naive_unfold(h->contexts, h->v, h->of.c, &h->values);
-    for (size_t i = 0; i < h->of.N; i++) {
+    structsa_naive_unfold(h->contexts, h->v, h->params.heads.c, &h->values);
+    for (size_t i = 0; i < h->params.heads.N; i++) {
         kernels_of(h, i);
-        structsa_naive_aggregate(h->y + i * h->of.c, h->kernels, h->contexts, &h->of);
+        structsa_naive_aggregate(h->y + i * h->params.heads.c, h->kernels, h->contexts, &h->params);
     }
 }
 
 static inline void windows_of_query(struct case_head *h, size_t i)
 {
-    structsa_naive_unfold(h->windows, h->map + i * h->of.N * h->of.columns, h->of.columns, &h->keys);
+    structsa_naive_unfold(h->windows, h->map + i * h->params.heads.N * h->params.columns, h->params.columns, &h->keys);
 }
 
 static inline const real *tell(struct case_head *h)
 {
-    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
-    for (size_t i = 0; i < h->of.N; i++) {
+    structsa_naive_correlate(h->map, h->q, h->k, &h->params);
+    for (size_t i = 0; i < h->params.heads.N; i++) {
         windows_of_query(h, i);
-        structsa_naive_attend(h->a + i * h->of.J * h->of.D, h->windows, h->hk, &h->of);
+        structsa_naive_attend(h->a + i * h->params.J * h->params.D, h->windows, h->hk, &h->params);
     }
     aggregate(h);
     return h->y;
@@ -129,22 +129,22 @@ static inline const real *tell(struct case_head *h)
 /* The same head with its tokens in reverse order. */
 static inline void turn_around(struct case_head *h)
 {
-    h->q = rows_reversed(h->q, h->of.N, h->of.c);
-    h->k = rows_reversed(h->k, h->of.N, h->of.c);
-    h->v = rows_reversed(h->v, h->of.N, h->of.c);
+    h->q = rows_reversed(h->q, h->params.heads.N, h->params.heads.c);
+    h->k = rows_reversed(h->k, h->params.heads.N, h->params.heads.c);
+    h->v = rows_reversed(h->v, h->params.heads.N, h->params.heads.c);
 }
 
 /* Virtual tokens [J][D][c] of one side: sum_m filter_dmc row_{j+m,c}. */
 static inline real *virtual_tokens(const struct case_head *h, const struct neighbours *n, const real *filters,
                                    const real *rows)
 {
-    size_t M = n->entries, D = h->of.D, c = h->of.c;
+    size_t M = n->entries, D = h->params.D, c = h->params.heads.c;
     real *made = zeros(n->centres * D * c);
     for (size_t j = 0; j < n->centres; j++)
         for (size_t d = 0; d < D; d++)
             for (size_t m = 0; m < M; m++)
                 for (size_t ch = 0; ch < c && n->token[j * M + m] != OFF_GRID; ch++)
-                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->of.columns + (h->of.columns == 1 ? 0 : ch)]
+                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->params.columns + (h->params.columns == 1 ? 0 : ch)]
                                                 * rows[(size_t)n->token[j * M + m] * c + ch];
     return made;
 }
@@ -152,10 +152,10 @@ static inline real *virtual_tokens(const struct case_head *h, const struct neigh
 /* Scores [N][J][D] before the softmax, filter by filter over the windows of the map. */
 static inline real *scores_of_map(struct case_head *h)
 {
-    size_t J = h->of.J, D = h->of.D, t = taps(h);
-    real *scores = zeros(h->of.N * J * D);
-    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
-    for (size_t i = 0; i < h->of.N; i++) {
+    size_t J = h->params.J, D = h->params.D, t = taps(h);
+    real *scores = zeros(h->params.heads.N * J * D);
+    structsa_naive_correlate(h->map, h->q, h->k, &h->params);
+    for (size_t i = 0; i < h->params.heads.N; i++) {
         windows_of_query(h, i);
         for (size_t jd = 0; jd < J * D; jd++)
             for (size_t me = 0; me < t; me++)
@@ -189,15 +189,15 @@ static inline double structsa_tolerance(double M, double Mv, double c, double JD
 
 static inline double head_tolerance(const struct case_head *h)
 {
-    const struct structsa_problem *of = &h->of;
-    return structsa_tolerance((double)of->M, (double)of->Mv, (double)of->c, (double)(of->J * of->D), 1);
+    const struct structsa_problem *params = &h->params;
+    return structsa_tolerance((double)params->M, (double)params->Mv, (double)params->heads.c, (double)(params->J * params->D), 1);
 }
 
 static inline double problem_tolerance(const struct problem *p)
 {
-    struct structsa_problem of;
-    succeeds(structsa.resolve(&of, p));
-    return structsa_tolerance((double)of.M, (double)of.Mv, (double)of.c, (double)(of.J * of.D), (double)of.scale);
+    struct structsa_problem params;
+    succeeds(structsa.resolve(&params, p));
+    return structsa_tolerance((double)params.M, (double)params.Mv, (double)params.heads.c, (double)(params.J * params.D), (double)params.scale);
 }
 
 #endif

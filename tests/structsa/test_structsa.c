@@ -97,7 +97,7 @@ static const struct battery_case too_large[] = {
 START_TEST(naive_maps_end_where_they_do)
 {
     enum { N = 3, C = 5 };
-    const struct structsa_problem p = {.N = N, .c = C, .columns = _i ? C : 1};
+    const struct structsa_problem p = {.heads = {.N = N, .c = C}, .columns = _i ? C : 1};
     real *map = zeros(N * N * C + 1), q[N * C], k[N * C];
     for (size_t i = 0; i <= N * N * C; i++) map[i] = 7;
     for (size_t i = 0; i < N * C; i++) q[i] = (real)(i % 4), k[i] = (real)(i % 7) - 3;
@@ -192,11 +192,11 @@ int main(void)
     };
     Suite *suite = suite_create("StructSA");
     add_battery(suite, &tables);
-    TCase *own = add_case(suite, "StructSA alone");
-    tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
-    tcase_add_test(own, windows_hang_over_the_border);
-    tcase_add_test(own, defaults_are_those_of_the_contract);
-    tcase_add_test(own, errors_name_what_is_too_large);
-    tcase_add_loop_test(own, virtual_tokens_are_made_in_any_pieces, 0, 2);
+    TCase *special = add_case(suite, "StructSA alone");
+    tcase_add_loop_test(special, naive_maps_end_where_they_do, 0, 2);
+    tcase_add_test(special, windows_hang_over_the_border);
+    tcase_add_test(special, defaults_are_those_of_the_contract);
+    tcase_add_test(special, errors_name_what_is_too_large);
+    tcase_add_loop_test(special, virtual_tokens_are_made_in_any_pieces, 0, 2);
     return run_suite(suite);
 }

@@ -97,7 +97,7 @@ static double stated_naive(const struct problem *p, const struct form *form)
 {
     struct structsa_problem s;
     succeeds(structsa.resolve(&s, p));
-    double N = (double)s.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.c, D = (double)s.D;
+    double N = (double)s.heads.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.heads.c, D = (double)s.D;
     double E = (double)s.columns;
     if (strcmp(form->name, "naive")) return -1;
     double made = real_bytes(N * N * E) + real_bytes(J * M * E) + real_bytes(N * J * D) + real_bytes(J * Mv * c)
@@ -138,7 +138,7 @@ static double stated_permuted(const struct problem *p, const struct form *form)
 {
     struct structsa_problem s;
     succeeds(structsa.resolve(&s, p));
-    double N = (double)s.N, JD = (double)(s.J * s.D), c = (double)s.c;
+    double N = (double)s.heads.N, JD = (double)(s.J * s.D), c = (double)s.heads.c;
     double both = shared("permuted", N, (double)s.J, (double)s.M, (double)s.Mv, (double)s.D);
     return strcmp(form->name, "permuted") ? -1 : both + real_bytes(N * JD) + 2 * real_bytes(JD * c);
 }
@@ -152,8 +152,8 @@ START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
     succeeds(structsa.resolve(&s, &t.problem));
     double J = (double)s.J, D = (double)s.D;
     size_t workspace;
-    ck_assert(attention_fast_workspace(&workspace, 16, s.N + ATTENTION_BLOCK));
-    double taken = peak(&t, "fast") - shared("fast", (double)s.N, J, (double)s.M, (double)s.Mv, D);
+    ck_assert(attention_fast_workspace(&workspace, 16, s.heads.N + ATTENTION_BLOCK));
+    double taken = peak(&t, "fast") - shared("fast", (double)s.heads.N, J, (double)s.M, (double)s.Mv, D);
     double allowed = real_bytes((double)workspace);
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);

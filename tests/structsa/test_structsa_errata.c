@@ -6,7 +6,7 @@
  * entry m (as printed) or M - 1 - m. */
 static void eq21(real *weights, const struct case_head *h, bool printed)
 {
-    size_t N = h->of.N, M = h->of.Mv;
+    size_t N = h->params.heads.N, M = h->params.Mv;
     for (size_t j = 0; j < N; j++) {
         weights[j] = 0;
         for (size_t m = 0; m < M; m++) {
@@ -20,7 +20,7 @@ static void eq21(real *weights, const struct case_head *h, bool printed)
 /* y_i of the kernels on a line whose entry m lies at j + floor(M/2) - m. */
 static void convolve(real *y, const struct case_head *h)
 {
-    size_t N = h->of.N, M = h->of.M, c = h->of.c;
+    size_t N = h->params.heads.N, M = h->params.M, c = h->params.heads.c;
     for (size_t jm = 0; jm < N * M; jm++) {
         size_t token = jm / M + M / 2 - jm % M;         /* wraps below 0, and is then beyond N */
         for (size_t ch = 0; ch < c && token < N; ch++) y[ch] += h->kernels[jm] * h->v[token * c + ch];
@@ -34,7 +34,7 @@ START_TEST(eq21_reads_kernels_reversed)
 {
     const struct subject s = {"9", _i % 2 ? "5" : "3", "1", 3, 2, 1, ""};
     struct case_head h = whole_head(&s);
-    size_t M = h.of.M;
+    size_t M = h.params.M;
     if (_i >= 2) {
         real *even = copy(h.hv, 2 * M);
         for (size_t dm = 0; dm < 2 * M; dm++) even[dm] += h.hv[dm / M * M + M - 1 - dm % M];
@@ -47,7 +47,7 @@ START_TEST(eq21_reads_kernels_reversed)
         kernels_of(&h, i);
         eq21(as_printed + i * 9, &h, true);
         eq21(weights + i * 9, &h, false);
-        structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
+        structsa_naive_merge(merged, h.kernels, &h.values, &h.params);
         equal(weights + i * 9, merged, 9);
         convolve(convolved + i * 3, &h);
     }

@@ -34,12 +34,12 @@ static wide_real dot(const real *a, const real *b, size_t n)
 START_TEST(convolving_the_map_is_convolving_the_keys)
 {
     struct case_head h = whole_head(&subjects[_i]);
-    size_t keys = h.of.J * h.of.D;
-    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, h.hk, h.k), *other = zeros(h.of.N * keys);
-    for (size_t i = 0; i < h.of.N; i++)
-        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.of.c, key + t * h.of.c, h.of.c);
-    ck_assert(largest(scores, h.of.N * keys) > 4);
-    equal(other, scores, h.of.N * keys);
+    size_t keys = h.params.J * h.params.D;
+    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, h.hk, h.k), *other = zeros(h.params.heads.N * keys);
+    for (size_t i = 0; i < h.params.heads.N; i++)
+        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.params.heads.c, key + t * h.params.heads.c, h.params.heads.c);
+    ck_assert(largest(scores, h.params.heads.N * keys) > 4);
+    equal(other, scores, h.params.heads.N * keys);
 }
 END_TEST
 
@@ -48,16 +48,16 @@ END_TEST
 START_TEST(dynamic_kernels_need_not_be_made)
 {
     struct case_head h = whole_head(&subjects[_i]);
-    size_t keys = h.of.J * h.of.D;
-    real *weights = integers(6, h.of.N * keys, 2), *y = zeros(h.of.N * h.of.c);
+    size_t keys = h.params.J * h.params.D;
+    real *weights = integers(6, h.params.heads.N * keys, 2), *y = zeros(h.params.heads.N * h.params.heads.c);
     real *value = virtual_tokens(&h, &h.values, h.hv, h.v);
-    memcpy(h.a, weights, h.of.N * keys * sizeof *weights);
+    memcpy(h.a, weights, h.params.heads.N * keys * sizeof *weights);
     aggregate(&h);
-    for (size_t i = 0; i < h.of.N; i++)
+    for (size_t i = 0; i < h.params.heads.N; i++)
         for (size_t t = 0; t < keys; t++)
-            for (size_t ch = 0; ch < h.of.c; ch++) y[i * h.of.c + ch] += weights[i * keys + t] * value[t * h.of.c + ch];
-    ck_assert(largest(y, h.of.N * h.of.c) > 4);
-    equal(h.y, y, h.of.N * h.of.c);
+            for (size_t ch = 0; ch < h.params.heads.c; ch++) y[i * h.params.heads.c + ch] += weights[i * keys + t] * value[t * h.params.heads.c + ch];
+    ck_assert(largest(y, h.params.heads.N * h.params.heads.c) > 4);
+    equal(h.y, y, h.params.heads.N * h.params.heads.c);
 }
 END_TEST
 
@@ -65,13 +65,13 @@ END_TEST
 START_TEST(structsa_is_attention_over_virtual_tokens)
 {
     struct case_head h = normal_head(&subjects[_i]);
-    size_t keys = h.of.J * h.of.D;
+    size_t keys = h.params.J * h.params.D;
     const real *y = tell(&h);
-    real *attention = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * keys);
+    real *attention = zeros(h.params.heads.N * h.params.heads.c), *a = zeros(h.params.heads.N * keys);
     attention_naive(attention, a, h.q, virtual_tokens(&h, &h.keys, h.hk, h.k), virtual_tokens(&h, &h.values, h.hv, h.v),
-                    NULL, 1, h.of.N, keys, h.of.c);
-    within("attention over virtual tokens", relative_difference(attention, y, h.of.N * h.of.c), head_tolerance(&h));
-    within("    and its weights", relative_difference(a, h.a, h.of.N * keys), head_tolerance(&h));
+                    NULL, 1, h.params.heads.N, keys, h.params.heads.c);
+    within("attention over virtual tokens", relative_difference(attention, y, h.params.heads.N * h.params.heads.c), head_tolerance(&h));
+    within("    and its weights", relative_difference(a, h.a, h.params.heads.N * keys), head_tolerance(&h));
 }
 END_TEST
 
@@ -90,10 +90,10 @@ START_TEST(self_attention_is_one_token_and_one_pattern)
 {
     const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", "1", 3, 1, _i < 2 ? 1 : 3, ""};
     struct case_head h = normal_head(&s);
-    real *y = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * h.of.N);
+    real *y = zeros(h.params.heads.N * h.params.heads.c), *a = zeros(h.params.heads.N * h.params.heads.N);
     h.hk = h.hv = filled(3, 1);
-    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.of.N, h.of.N, h.of.c);
-    within("y", relative_difference(tell(&h), y, h.of.N * h.of.c), head_tolerance(&h));
+    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.params.heads.N, h.params.heads.N, h.params.heads.c);
+    within("y", relative_difference(tell(&h), y, h.params.heads.N * h.params.heads.c), head_tolerance(&h));
 }
 END_TEST
 
@@ -135,8 +135,8 @@ START_TEST(convsa_is_one_pattern)
         attention_naive(conv, zeros(20 * 20), h.q, k, v, NULL, 1, 20, 20, 4);
         if (turned) beyond("    with the kernels turned around", relative_difference(conv, y, 80), head_tolerance(&h));
         else within("ConvSA", relative_difference(conv, y, 80), head_tolerance(&h));
-        hk = rows_reversed(hk, 9, h.of.columns);
-        hv = rows_reversed(hv, 9, h.of.columns);
+        hk = rows_reversed(hk, 9, h.params.columns);
+        hv = rows_reversed(hv, 9, h.params.columns);
     }
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(shared_filters_make_eq16_eq5)
     }
     eq16.hk = hk;
     eq16.hv = hv;
-    equal(tell(&eq16), tell(&eq5), eq5.of.N * eq5.of.c);
+    equal(tell(&eq16), tell(&eq5), eq5.params.heads.N * eq5.params.heads.c);
 }
 END_TEST
 
@@ -224,14 +224,14 @@ END_TEST
 START_TEST(weights_sum_to_one_over_all_patterns)
 {
     struct case_head h = normal_head(&subjects[_i]);
-    size_t keys = h.of.J * h.of.D;
+    size_t keys = h.params.J * h.params.D;
     (void)tell(&h);
-    for (size_t i = 0; i < h.of.N; i++) {
+    for (size_t i = 0; i < h.params.heads.N; i++) {
         double sum = 0, own = 0;
         for (size_t t = 0; t < keys; t++) {
             ck_assert(h.a[i * keys + t] > 0);
             sum += (double)h.a[i * keys + t];
-            if (t < h.of.D) own += (double)h.a[i * keys + t];
+            if (t < h.params.D) own += (double)h.a[i * keys + t];
         }
         ck_assert(fabs(sum - 1) <= 8 * sqrt((double)keys) * UNIT_ROUNDOFF);
         ck_assert(own < 0.999);
@@ -290,7 +290,7 @@ START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
     const struct subject s = {"7x9", "3x3", "1", 8, D, 1, ""};
     struct case_head h = normal_head(&s);
     (void)tell(&h);
-    for (size_t i = 0; i < h.of.N; i++) {
+    for (size_t i = 0; i < h.params.heads.N; i++) {
         kernels_of(&h, i);
         size_t rank = matrix_rank(h.kernels, 63, 9, 1e3 * UNIT_ROUNDOFF * largest(h.kernels, 63 * 9));
         ck_assert_uint_eq(rank, D < 9 ? D : 9);
@@ -306,16 +306,16 @@ END_TEST
 START_TEST(merged_kernels_reproduce_the_output)
 {
     struct case_head h = normal_head(&subjects[_i]);
-    real *merged = zeros(h.of.N * h.of.columns), *y = zeros(h.of.N * h.of.c);
+    real *merged = zeros(h.params.heads.N * h.params.columns), *y = zeros(h.params.heads.N * h.params.heads.c);
     (void)tell(&h);
-    for (size_t i = 0; i < h.of.N; i++) {
+    for (size_t i = 0; i < h.params.heads.N; i++) {
         kernels_of(&h, i);
-        structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
-        for (size_t n = 0; n < h.of.N; n++)
-            for (size_t ch = 0; ch < h.of.c; ch++)
-                y[i * h.of.c + ch] += merged[n * h.of.columns + (h.of.columns == 1 ? 0 : ch)] * h.v[n * h.of.c + ch];
+        structsa_naive_merge(merged, h.kernels, &h.values, &h.params);
+        for (size_t n = 0; n < h.params.heads.N; n++)
+            for (size_t ch = 0; ch < h.params.heads.c; ch++)
+                y[i * h.params.heads.c + ch] += merged[n * h.params.columns + (h.params.columns == 1 ? 0 : ch)] * h.v[n * h.params.heads.c + ch];
     }
-    within("y from merged kernels", relative_difference(y, h.y, h.of.N * h.of.c), head_tolerance(&h));
+    within("y from merged kernels", relative_difference(y, h.y, h.params.heads.N * h.params.heads.c), head_tolerance(&h));
 }
 END_TEST
 
@@ -426,19 +426,19 @@ START_TEST(a_stride_leaves_centres_out)
     struct case_head h = normal_head(&every), coarse = normal_head(&some);
     (void)tell(&h);
     (void)tell(&coarse);
-    ck_assert_uint_eq(coarse.of.J, strides[_i].J);
-    real *a = zeros(120 * coarse.of.J * 2), *to = a;
-    for (size_t i = 0; i < 120; i++, to += coarse.of.J * 2) {
+    ck_assert_uint_eq(coarse.params.J, strides[_i].J);
+    real *a = zeros(120 * coarse.params.J * 2), *to = a;
+    for (size_t i = 0; i < 120; i++, to += coarse.params.J * 2) {
         size_t t = 0;
         wide_real sum = 0;
         for (size_t j = 0; j < 120; j++) {
             if (j / 30 % step[0] || j / 6 % 5 % step[1] || j % 6 % step[2]) continue;
             for (size_t d = 0; d < 2; d++, t++) sum += (wide_real)(to[t] = h.a[(i * 120 + j) * 2 + d]);
         }
-        ck_assert_uint_eq(t, coarse.of.J * 2);
+        ck_assert_uint_eq(t, coarse.params.J * 2);
         while (t-- > 0) to[t] = (real)((wide_real)to[t] / sum);
     }
-    within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.of.J * 2), head_tolerance(&h));
+    within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.params.J * 2), head_tolerance(&h));
 }
 END_TEST
 
@@ -503,7 +503,7 @@ START_TEST(structsa_is_linear_in_the_value)
 {
     struct case_head a = normal_head(&subjects[_i]), b = normal_head(&subjects[_i]);
     struct case_head sum = normal_head(&subjects[_i]);
-    size_t n = a.of.N * a.of.c;
+    size_t n = a.params.heads.N * a.params.heads.c;
     a.v = integers(7, n, 2), b.v = integers(8, n, 2), sum.v = sum_of(a.v, 2, b.v, n);
     real *y = sum_of(tell(&a), 2, tell(&b), n);
     within("y of v + 2 v'", relative_difference(tell(&sum), y, n), head_tolerance(&a));

@@ -25,9 +25,9 @@ status case_shape(struct problem *p, const struct one_case *one)
 {
     const char *sizes = "", *without = one->without;
     for (size_t n = 0; n < COUNT(special); n++)
-        if (!strcmp(special[n].name, one->of->name)) sizes = special[n].sizes;
-    status s = shaped_openly(p, one->options, one->of, one->batch ? one->batch : 2, CHANNELS, sizes, without, 1);
-    printf("%s %s%s%s%s%s\n", one->of->name, one->options, *without ? " without " : "", without,
+        if (!strcmp(special[n].name, one->declaration->name)) sizes = special[n].sizes;
+    status s = shaped_openly(p, one->options, one->declaration, one->batch ? one->batch : 2, CHANNELS, sizes, without, 1);
+    printf("%s %s%s%s%s%s\n", one->declaration->name, one->options, *without ? " without " : "", without,
            s.code ? ": " : "", s.message);
     return s;
 }
@@ -94,7 +94,7 @@ static bool choose(char *text, size_t size, const struct option *o, int n, int a
 static void add(struct one_case one)
 {
     for (int c = 0; c < case_count; c++)
-        if (cases[c].of == one.of && !strcmp(cases[c].options, one.options)
+        if (cases[c].declaration == one.declaration && !strcmp(cases[c].options, one.options)
             && !strcmp(cases[c].without, one.without))
             return;
     if (case_count < (int)COUNT(cases)) cases[case_count++] = one;
@@ -119,7 +119,7 @@ static bool next_value(struct walk *w)
     for (; w->option->name; w->option++, w->next = 0) {
         w->one = *w->from;
         w->one.chosen = true;
-        if (choose(w->one.options, sizeof w->one.options, w->option, w->next++, usual_axes(w->from->of))) return true;
+        if (choose(w->one.options, sizeof w->one.options, w->option, w->next++, usual_axes(w->from->declaration))) return true;
     }
     return false;
 }
@@ -127,9 +127,9 @@ static bool next_value(struct walk *w)
 /* Every value of each option. */
 static void add_values(struct one_case one)
 {
-    struct walk w = {.from = &one, .option = one.of->options};
+    struct walk w = {.from = &one, .option = one.declaration->options};
     while (next_value(&w))
-        if (w.next - 1 != odd_value(w.option, usual_axes(one.of))) add(w.one);
+        if (w.next - 1 != odd_value(w.option, usual_axes(one.declaration))) add(w.one);
 }
 
 /* True if options and channels are accepted together. */
@@ -141,17 +141,17 @@ static bool go_together(const struct one_case *one)
     struct problem p;
     memcpy(text, one->options, sizeof text);
     for (char *w = strtok(text, " "); w && words < (int)COUNT(word); w = strtok(NULL, " ")) word[words++] = w;
-    return !problem_create(&p, one->of, words, word).code && !problem_set_size(&p, "B", 2).code
-        && !problem_set_size(&p, "C", CHANNELS).code && !(one->of->derive && one->of->derive(&p).code);
+    return !problem_create(&p, one->declaration, words, word).code && !problem_set_size(&p, "B", 2).code
+        && !problem_set_size(&p, "C", CHANNELS).code && !(one->declaration->derive && one->declaration->derive(&p).code);
 }
 
 /* A number that is rejected alone, such as a shift without windows: together with each value of another option that
  * permits it. */
 static void add_followers(struct one_case one)
 {
-    struct walk alone = {.from = &one, .option = one.of->options};
+    struct walk alone = {.from = &one, .option = one.declaration->options};
     while (next_value(&alone)) {
-        struct walk both = {.from = &alone.one, .option = one.of->options};
+        struct walk both = {.from = &alone.one, .option = one.declaration->options};
         if (chooses(alone.option) || go_together(&alone.one)) continue;
         while (next_value(&both))
             if (both.option != alone.option && go_together(&both.one)) add(both.one);
@@ -162,7 +162,7 @@ static void add_followers(struct one_case one)
 static bool add_odd(const struct declaration *d, const struct option *o, int n)
 {
     for (size_t g = 0; g < COUNT(odd_planes); g++) {
-        struct one_case one = {.of = d, .chosen = true};
+        struct one_case one = {.declaration = d, .chosen = true};
         required(one.options, sizeof one.options, d, odd_planes[g], kernels[2]);
         if (o && !choose(one.options, sizeof one.options, o, n, 2)) return false;
         if (!go_together(&one)) continue;
@@ -185,7 +185,7 @@ static void add_odd_planes(const struct declaration *d)
 /* Every two choices. */
 static void add_pairs(struct one_case one)
 {
-    struct walk first = {.from = &one, .option = one.of->options};
+    struct walk first = {.from = &one, .option = one.declaration->options};
     while (next_value(&first)) {
         struct walk second = {.from = &first.one, .option = first.option + 1};
         while (chooses(first.option) && next_value(&second))
@@ -195,7 +195,7 @@ static void add_pairs(struct one_case one)
 
 static struct one_case usual(const struct declaration *d)
 {
-    struct one_case one = {.of = d};
+    struct one_case one = {.declaration = d};
     required(one.options, sizeof one.options, d, grids[usual_axes(d)], kernels[usual_axes(d)]);
     return one;
 }
@@ -203,8 +203,8 @@ static struct one_case usual(const struct declaration *d)
 /* If a tensor is optional with some choices only, those choices without it. */
 static void add_optional(struct one_case bare)
 {
-    for (const struct tensor_row *t = bare.of->tensors; t->name; t++) {
-        struct walk w = {.from = &bare, .option = bare.of->options};
+    for (const struct tensor_row *t = bare.declaration->tensors; t->name; t++) {
+        struct walk w = {.from = &bare, .option = bare.declaration->options};
         while (t->optional && t->when && next_value(&w)) {
             size_t length = strlen(w.option->name);
             if (chooses(w.option) && !strncmp(t->when, w.option->name, length) && t->when[length] == '=') add(w.one);
@@ -219,7 +219,7 @@ void enumerate_cases(const struct declaration *(*declared)(int))
     for (int o = 0; (d = declared(o)); o++) {
         if (asked && strcmp(asked, d->name)) continue;
         const struct option *g = grid_option(d);
-        struct one_case one = {.of = d}, bare = usual(d);
+        struct one_case one = {.declaration = d}, bare = usual(d);
         for (int axes = g ? (int)g->low : 0; axes <= (g ? (int)g->high : 0); axes++) {
             required(one.options, sizeof one.options, d, grids[axes], kernels[axes]);
             add(one);

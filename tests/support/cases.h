@@ -10,7 +10,7 @@
 #include "fixture.h"
 
 struct one_case {
-    const struct declaration *of;
+    const struct declaration *declaration;
     char options[128];          /* as one would type them */
     char without[192];          /* optional tensors that are left out */
     size_t batch;               /* 2 where this is 0 */

@@ -40,7 +40,7 @@ const struct form *counted_form(const struct declaration *d)
 /* The counted build of step `at` of an operator's ladder. */
 const struct form *counted_step(const struct declaration *d, int at)
 {
-    const bool msa = d == counting::msa_ladder.of;
+    const bool msa = d == counting::msa_ladder.declaration;
     return &(msa ? counting::msa_ladder : counting::lisa_ladder).step[at].form;
 }
 

@@ -81,8 +81,8 @@ void box_pool_prepare(struct box_pool *pool, struct arena *arena, size_t H, size
     pool->line = (W + LANES - 1) / LANES * LANES + 4 * LANES;
     arena_objects(arena, PERSISTENT, &pool->down, "the boxes", components, G, sizeof *pool->down);
     arena_objects(arena, PERSISTENT, &pool->across, "the boxes", components, G, sizeof *pool->across);
-    arena_reals(arena, PER_THREAD, &pool->T, "running sums along the rows", H, pool->line, 1, 1);
-    arena_reals(arena, PER_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES, 1);
+    arena_reals(arena, PER_THREAD, &pool->T, "running sums along the rows", H, pool->line);
+    arena_reals(arena, PER_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES);
 }
 
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)

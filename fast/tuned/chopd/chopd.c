@@ -45,21 +45,21 @@ struct chopd_fast {
 
 static status prepare(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
 
     box_pool_prepare(&f->pool, arena, p->H, p->W, p->R, p->G);
     chopd_gate_prepare(&f->gate, arena, p, slots);
-    arena_reals(arena, PERSISTENT, &f->u4_rc, "the factor u4", p->R, p->C, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->u4_rc, "the factor u4", p->R, p->C);
     arena_objects(arena, PERSISTENT, &f->down, "the rows of phi's map", p->H, 1, sizeof *f->down);
     arena_objects(arena, PERSISTENT, &f->across, "the columns of phi's map", p->s + 1, 1, sizeof *f->across);
-    arena_reals(arena, PERSISTENT, &f->weight, "the columns between phi's cells", p->W + LANES, 1, 1, 1);
-    arena_reals(arena, PER_RUN, &f->z, "an image's components", slots, p->R, p->N, 1);
+    arena_reals(arena, PERSISTENT, &f->weight, "the columns between phi's cells", p->W + LANES);
+    arena_reals(arena, PER_RUN, &f->z, "an image's components", slots, p->R, p->N);
     linear_prepare(&f->output, &linear_packed, arena, p->R, p->D);
-    arena_reals(arena, PER_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1);
+    arena_reals(arena, PER_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES);
     return arena_status(arena);
 }
 
@@ -79,7 +79,7 @@ static void load_columns(struct chopd_fast *f, const struct chopd_problem *p)
 
 static status load(struct plan *plan)
 {
-    const struct chopd_problem *p = plan->of;
+    const struct chopd_problem *p = plan->params;
     struct chopd_fast *f = plan->state;
 
     box_pool_load(&f->pool, p->boxes, p->mix);
@@ -115,7 +115,7 @@ static void to_planes(real *z, const real *x, const struct chopd_fast *f, const 
 /* One image.  The threads share the tokens, then the components, then the tokens again. */
 static void one_image(const struct team *t)
 {
-    const struct chopd_problem *p = t->plan->of;
+    const struct chopd_problem *p = t->plan->params;
     const struct chopd_fast *f = t->plan->state;
     const struct arena *arena = &t->plan->arena;
     size_t N = p->N, C = p->C, D = p->D, R = p->R, strips = (N - 1) / STRIP + 1;
@@ -149,17 +149,20 @@ static void one_image(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct chopd_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .apart = true};
+    const struct chopd_problem *p = plan->params;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .per_thread = true};
     return batch_run(plan, y, x, &batch, one_image);
 }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct chopd_problem *p = of;
+    const struct chopd_problem *p = params;
     double N = (double)p->N, R = (double)p->R;
     return (double)p->B * (N * R * ((double)p->C + (double)p->D + 6 * (double)p->G + 2)
                            + (double)p->s * (double)p->W * R + chopd_gate_multiply_adds(p));
 }
 
-const struct form chopd_fast = {"fast", sizeof(struct chopd_fast), prepare, load, run, NULL, multiply_adds};
+const struct form chopd_fast = {
+    .name = "fast", .state = sizeof(struct chopd_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

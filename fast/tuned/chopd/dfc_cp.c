@@ -22,20 +22,20 @@ struct dfc_cp_fast {
 
 static status prepare(struct plan *plan)
 {
-    const struct dfc_problem *p = plan->of;
+    const struct dfc_problem *p = plan->params;
     struct dfc_cp_fast *f = plan->state;
     size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
 
-    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R, 1);
-    arena_reals(&plan->arena, PER_RUN, &f->sum, "the components of an image", slots, p->R, 1, 1);
-    arena_reals(&plan->arena, PER_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->sum, "the components of an image", slots, p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R);
     return arena_status(&plan->arena);
 }
 
 /* One image.  The threads share the tokens in, then the components, then the tokens out. */
 static void one_image(const struct team *t)
 {
-    const struct dfc_problem *p = t->plan->of;
+    const struct dfc_problem *p = t->plan->params;
     const struct dfc_cp_fast *f = t->plan->state;
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
     real *z = f->z + t->slot * M * R, *sum = f->sum + t->slot * R, *gated = f->gated + t->slot * N * R;
@@ -66,16 +66,19 @@ static void one_image(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct dfc_problem *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .apart = true};
+    const struct dfc_problem *p = plan->params;
+    const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .per_thread = true};
     return batch_run(plan, y, x, &batch, one_image);
 }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct dfc_problem *p = of;
+    const struct dfc_problem *p = params;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
     return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
 }
 
-const struct form dfc_cp_fast = {"fast", sizeof(struct dfc_cp_fast), prepare, NULL, run, NULL, multiply_adds};
+const struct form dfc_cp_fast = {
+    .name = "fast", .state = sizeof(struct dfc_cp_fast), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};

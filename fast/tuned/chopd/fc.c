@@ -17,16 +17,16 @@ struct fc_fast {
 
 static status prepare(struct plan *plan)
 {
-    const struct fc_problem *p = plan->of;
+    const struct fc_problem *p = plan->params;
     struct fc_fast *f = plan->state;
     linear_prepare(&f->layer, &linear_packed, &plan->arena, p->M * p->C, p->N * p->D);
-    arena_reals(&plan->arena, LOAD_SCRATCH, &f->row, "a row of the layer", p->M, p->C, 1, 1);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->row, "a row of the layer", p->M, p->C);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct fc_problem *p = plan->of;
+    const struct fc_problem *p = plan->params;
     struct fc_fast *f = plan->state;
     for (size_t n = 0; n < p->N; n++)
         for (size_t d = 0; d < p->D; d++) {
@@ -39,16 +39,19 @@ static status load(struct plan *plan)
 
 static void all_images(const struct team *t)
 {
-    const struct fc_problem *p = t->plan->of;
+    const struct fc_problem *p = t->plan->params;
     const struct fc_fast *f = t->plan->state;
     team_linear(t, t->y, p->N * p->D, t->x, p->M * p->C, &f->layer, t->images);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct fc_problem *p = plan->of;
+    const struct fc_problem *p = plan->params;
     const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .chunk = p->B};
     return batch_run(plan, y, x, &batch, all_images);
 }
 
-const struct form fc_fast = {"fast", sizeof(struct fc_fast), prepare, load, run, NULL, fc_multiply_adds};
+const struct form fc_fast = {
+    .name = "fast", .state = sizeof(struct fc_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = fc_multiply_adds,
+};

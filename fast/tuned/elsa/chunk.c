@@ -35,7 +35,7 @@ size_t elsa_strip_at(const struct team *t, size_t strip)
 /* Where a token of a row stands in plane 0 of its strip. */
 static size_t token_at(const struct team *t, size_t row, size_t x)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     return elsa_strip_at(t, row / f->strip) + row % f->strip * p->grid.size[1] + x;
 }
@@ -49,7 +49,7 @@ static void reach(struct elsa_reach *r, size_t k)
 
 struct elsa_chunk elsa_chunk_at(const struct team *t, size_t item)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     const struct arena *arena = &t->plan->arena;
     ptrdiff_t *there = arena_thread(arena, f->there, t->thread);

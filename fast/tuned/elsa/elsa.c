@@ -133,7 +133,7 @@ static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem
  * the products, which the logits come from. */
 static void make(const struct team *t, size_t strip)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     const struct arena *arena = &t->plan->arena;
     size_t H = p->grid.size[0], W = p->grid.size[1], C = p->heads.C, Q = p->heads.Q, width = 2 * Q + C;
@@ -163,7 +163,7 @@ static void scatter(real *y, const real *out, const struct elsa_problem *p, size
 /* Attention, filters and the output projection of a strip. */
 static void finish(const struct team *t, size_t strip)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     size_t H = p->grid.size[0], W = p->grid.size[1], C = p->heads.C, chunks = elsa_chunks(p);
     size_t first = strip * f->strip, end = first + f->strip < H ? first + f->strip : H, tokens = (end - first) * W;
@@ -218,7 +218,7 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct elsa_problem *p = plan->of;
+    const struct elsa_problem *p = plan->params;
     struct elsa_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, H = p->grid.size[0], W = p->grid.size[1];
@@ -238,8 +238,8 @@ static status prepare(struct plan *plan)
 
     /* Step 2: tables of the parameters. */
     arena_objects(arena, PERSISTENT, &f->on_grid, "the masks", p->K, (W - 1) / LANES + 1, sizeof *f->on_grid);
-    arena_reals(arena, PERSISTENT, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->maps, "the maps", p->equation ? 2 * maps : maps, Q);
+    arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C);
     ghost_prepare(&f->ghost, arena, LOAD_SCRATCH, &p->ghost);
 
     /* Step 3: one image, in strips of almost the same number of rows for every thread.  Shifted vectors
@@ -252,16 +252,16 @@ static status prepare(struct plan *plan)
     f->apart = f->halves + (elsa_widest(p) + LANES) / f->plane + 1;
     f->near = p->equation ? (elsa_farthest(p) + f->strip - 1) / f->strip : f->strips;
     slots = (size_t)plan->threads * places(f->near);
-    arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane, 1);
+    arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane);
     elsa_values_prepare(f, arena, p);
     if (!p->equation) elsa_final_prepare(f, arena, p);
 
     /* Step 4: strips and chunks. */
     arena_objects(arena, PER_THREAD, &f->slot, "where strips lie", f->strips, 1, sizeof *f->slot);
-    arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C);
     arena_reals(arena, PER_THREAD, &f->panels, "the products of a strip, repacked",
-               p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1, 1);
-    arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C, 1, 1);
+               p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1);
+    arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C);
     arena_objects(arena, PER_THREAD, &f->there, "the neighbours of a row", p->K, 1, sizeof *f->there);
     arena_objects(arena, PER_THREAD, &f->w, "the attention of a chunk", p->entries, ELSA_CHUNK, sizeof *f->w);
     return arena_status(arena);
@@ -282,21 +282,21 @@ static void load_masks(struct elsa_fast *f, const struct elsa_problem *p)
  * says: rows of the value and columns of w_o are permuted once, and no token ever is. */
 static void load_projections(struct elsa_fast *f, const struct elsa_problem *p)
 {
-    const struct heads_problem *of = &p->heads;
-    size_t C = of->C, Q = of->Q;
+    const struct heads_problem *params = &p->heads;
+    size_t C = params->C, Q = params->Q;
 
-    linear_load(&f->heads.input, 0, 2 * Q, of->w_qkv, of->b_qkv);
+    linear_load(&f->heads.input, 0, 2 * Q, params->w_qkv, params->b_qkv);
     for (size_t ch = 0; ch < C; ch++) {
-        size_t given = ghost_channel(&p->ghost, ch / of->c, ch % of->c), row = 2 * Q + given;
-        linear_load(&f->heads.input, 2 * Q + ch, 1, of->w_qkv + row * C, of->b_qkv ? of->b_qkv + row : NULL);
-        for (size_t o = 0; of->w_o && o < C; o++) f->w_o[o * C + ch] = of->w_o[o * C + given];
+        size_t given = ghost_channel(&p->ghost, ch / params->c, ch % params->c), row = 2 * Q + given;
+        linear_load(&f->heads.input, 2 * Q + ch, 1, params->w_qkv + row * C, params->b_qkv ? params->b_qkv + row : NULL);
+        for (size_t o = 0; params->w_o && o < C; o++) f->w_o[o * C + ch] = params->w_o[o * C + given];
     }
-    if (of->w_o) linear_load(&f->heads.output, 0, C, f->w_o, of->b_o);
+    if (params->w_o) linear_load(&f->heads.output, 0, C, f->w_o, params->b_o);
 }
 
 static status load(struct plan *plan)
 {
-    const struct elsa_problem *p = plan->of;
+    const struct elsa_problem *p = plan->params;
     struct elsa_fast *f = plan->state;
     size_t maps = p->heads.h * p->entries, C = p->heads.C;
 
@@ -318,7 +318,7 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct elsa_problem *p = plan->of;
+    const struct elsa_problem *p = plan->params;
     size_t image = p->heads.N * p->heads.C;
     const struct batch batch = {.images = p->heads.B, .x_image = image, .y_image = image, .chunk = 1};
     return p->equation == 4 ? heads_run(plan, y, x) : batch_run(plan, y, x, &batch, run_chunk);
@@ -326,9 +326,12 @@ static status run(struct plan *plan, real *y, const real *x)
 
 /* Neighbours off the grid count for nothing, though only their rows are left out: columns off the grid are
  * lanes of zeros. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    return elsa_multiply_adds(of, elsa_pairs(of));
+    return elsa_multiply_adds(params, elsa_pairs(params));
 }
 
-const struct form elsa_fast = {"fast", sizeof(struct elsa_fast), prepare, load, run, NULL, multiply_adds};
+const struct form elsa_fast = {
+    .name = "fast", .state = sizeof(struct elsa_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

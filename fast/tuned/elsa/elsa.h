@@ -49,6 +49,7 @@ struct elsa_fast {
     real *rk, *rq;              /* [h][T][C] */
     real *filter;               /* of each thread, [K^2] */
 };
+HEADS_FIRST(struct elsa_fast);
 
 /* rows [maps][C] from a table [C][maps]. */
 static inline void elsa_permute(real *rows, const real *table, size_t maps, size_t C)
@@ -118,6 +119,6 @@ void elsa_unified_prepare(struct elsa_fast *f, struct arena *arena, const struct
 void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p);
 
 /* All heads of one token, which is the part. */
-void elsa_unified(const struct head *one);
+void elsa_unified(const struct head *head);
 
 #endif

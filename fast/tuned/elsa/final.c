@@ -15,7 +15,7 @@ void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct e
 {
     const size_t *size = p->grid.size;
     planes_prepare(&f->products, arena, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
-    arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
+    arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane);
 }
 
 /* Some outputs of one group from o on, `vectors` vectors of tokens: constants where this is called. */
@@ -79,7 +79,7 @@ static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
 
 void elsa_final_logits(const struct team *t, size_t strip)
 {
-    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     size_t H = p->grid.size[0], W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p);
     size_t from = strip * f->strip, to = from + f->strip < H ? from + f->strip : H, tokens = (to - from) * W;

@@ -15,7 +15,7 @@ void planes_prepare(struct planes *p, struct arena *arena, const char *name,
 {
     size_t stride = columns + pad > whole(columns) ? columns + pad : whole(columns);
     *p = (struct planes){.channels = channels, .rows = rows, .columns = columns, .pad = pad, .stride = stride};
-    arena_reals(arena, PER_RUN, &p->data, name, channels * rows + 2, stride, 1, 1);
+    arena_reals(arena, PER_RUN, &p->data, name, channels * rows + 2, stride);
 }
 
 /* Squares of LANES tokens and LANES channels are transposed in registers.  What

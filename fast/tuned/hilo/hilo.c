@@ -21,7 +21,7 @@
 
 /* Tensors of one image, or one for each thread where images fly apart. */
 struct hilo_fast {
-    bool apart;
+    bool per_thread;
     bool coarse_queries;        /* Lo-Fi's queries beside its keys, from the same rows */
     size_t R;                   /* queries of Lo-Fi */
     struct linear fine, coarse; /* of every token: h_qkv and l_q; of every window: l_kv, or l_q and l_kv */
@@ -52,30 +52,30 @@ static void pool(real *mean, const real *x, const struct hilo_problem *p, size_t
 }
 
 /* Hi-Fi: LANES small windows of one head, or a larger one. */
-static void high_head(const struct head *one)
+static void high_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_fast *f = one->plan->state;
-    const real *padding = f->padding + one->head * p->c;
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_fast *f = head->plan->state;
+    const real *padding = f->padding + head->number * p->c;
     size_t T = p->windows.entries;
 
-    if (f->small) window_attention(one, &p->windows, padding, p->scale, p->c, f->small);
-    else tiled_window(one, (struct attention){.queries = T, .keys = T, .channels = p->c, .scale = p->scale},
+    if (f->small) window_attention(head, &p->windows, padding, p->scale, p->c, f->small);
+    else tiled_window(head, (struct attention){.queries = T, .keys = T, .channels = p->c, .scale = p->scale},
                       &p->windows, 0, padding, &f->tiled);
 }
 
 /* Lo-Fi: one block of queries against all windows. */
-static void low_head(const struct head *one)
+static void low_head(const struct head *head)
 {
-    const struct hilo_problem *p = one->plan->of;
-    const struct hilo_fast *f = one->plan->state;
-    tiled_block(one, (struct attention){.queries = f->R, .keys = p->n, .channels = p->c, .scale = p->scale}, &f->tiled);
+    const struct hilo_problem *p = head->plan->params;
+    const struct hilo_fast *f = head->plan->state;
+    tiled_block(head, (struct attention){.queries = f->R, .keys = p->n, .channels = p->c, .scale = p->scale}, &f->tiled);
 }
 
 /* ---- the form around them --------------------------------------------- */
 
 /* The image's own among the tensors. */
-static real *own(const struct team *t, real *tensor)
+static real *slot_of(const struct team *t, real *tensor)
 {
     return arena_thread(&t->plan->arena, tensor, t->slot);
 }
@@ -83,12 +83,12 @@ static real *own(const struct team *t, real *tensor)
 /* One image. */
 static void run_chunk(const struct team *t)
 {
-    const struct hilo_problem *p = t->plan->of;
+    const struct hilo_problem *p = t->plan->params;
     const struct hilo_fast *f = t->plan->state;
     size_t N = p->N, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
-    real *pooled = own(t, f->pooled), *of_tokens = own(t, f->of_tokens), *of_windows = own(t, f->of_windows);
-    real *high_z = own(t, f->high_z), *low_z = own(t, f->low_z), *low_y = f->low ? own(t, f->low) : t->y + hd;
+    real *pooled = slot_of(t, f->pooled), *of_tokens = slot_of(t, f->of_tokens), *of_windows = slot_of(t, f->of_windows);
+    real *high_z = slot_of(t, f->high_z), *low_z = slot_of(t, f->low_z), *low_y = f->low ? slot_of(t, f->low) : t->y + hd;
     const real *low_q = f->coarse_queries ? of_windows : arena_at(of_tokens, 3 * hd);
     real *low_k = arena_at(of_windows, f->coarse_queries ? ld : 0);
     const struct branch high = {
@@ -129,10 +129,10 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     const struct hilo_fast *f = plan->state;
     const struct batch batch = {
-        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = 1, .apart = f->apart,
+        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .chunk = 1, .per_thread = f->per_thread,
     };
     return batch_run(plan, y, x, &batch, run_chunk);
 }
@@ -140,7 +140,7 @@ static status run(struct plan *plan, real *y, const real *x)
 /* Lo-Fi's queries are made where their input is: with Hi-Fi's, or with the keys. */
 static status prepare(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->N, n = p->n, C = p->C, hd = p->hd, ld = p->ld;
@@ -153,17 +153,17 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->coarse, &linear_packed, arena, C, 2 * ld + (f->coarse_queries ? ld : 0));
     linear_prepare(&f->h_proj, &linear_packed, arena, hd, hd);
     linear_prepare(&f->l_proj, &linear_packed, arena, ld, ld);
-    arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd);
 
     /* Step 2: an image, or one for each thread. */
-    f->apart = p->B >= (size_t)plan->threads;
-    enum lifetime image = f->apart ? PER_THREAD : PER_RUN;
-    arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C, 1, 1);
-    arena_reals(arena, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out, 1, 1);
-    arena_reals(arena, image, &f->of_windows, "the projections of the windows", n, f->coarse.out, 1, 1);
-    arena_reals(arena, image, &f->high_z, "Hi-Fi's heads side by side", N, hd, 1, 1);
-    arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld, 1, 1);
-    arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld, 1, 1);
+    f->per_thread = p->B >= (size_t)plan->threads;
+    enum lifetime image = f->per_thread ? PER_THREAD : PER_RUN;
+    arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C);
+    arena_reals(arena, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out);
+    arena_reals(arena, image, &f->of_windows, "the projections of the windows", n, f->coarse.out);
+    arena_reals(arena, image, &f->high_z, "Hi-Fi's heads side by side", N, hd);
+    arena_reals(arena, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld);
+    arena_reals(arena, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld);
 
     /* Step 3: the hearts. */
     if (small) window_attention_prepare(arena, &f->small, p->s, p->c);
@@ -174,7 +174,7 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
-    const struct hilo_problem *p = plan->of;
+    const struct hilo_problem *p = plan->params;
     struct hilo_fast *f = plan->state;
     size_t hd = p->hd, ld = p->ld;
 
@@ -191,9 +191,9 @@ static status load(struct plan *plan)
 }
 
 /* Windows are s^2 queries and s^2 keys, padding and all. */
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct hilo_problem *p = of;
+    const struct hilo_problem *p = params;
     double N = (double)p->N, M = (double)p->M, n = (double)p->n, hd = (double)p->hd, ld = (double)p->ld;
     double R = p->pooled_queries ? n : N, T = (double)p->windows.entries, core;
 
@@ -201,4 +201,7 @@ static double multiply_adds(const void *of)
     return hilo_projections(p, p->N) + (double)p->B * core;
 }
 
-const struct form hilo_fast = {"fast", sizeof(struct hilo_fast), prepare, load, run, NULL, multiply_adds};
+const struct form hilo_fast = {
+    .name = "fast", .state = sizeof(struct hilo_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

@@ -33,16 +33,16 @@ static void cut_row(real *patches, const real *x, const struct sra_problem *p, s
 }
 
 /* One block of queries of one head against all its keys. */
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct sra_problem *p = one->plan->of;
-    const struct sra_fast *f = one->plan->state;
-    tiled_block(one, (struct attention){.queries = p->N, .keys = p->M, .channels = p->c, .scale = p->scale}, &f->tiled);
+    const struct sra_problem *p = head->plan->params;
+    const struct sra_fast *f = head->plan->state;
+    tiled_block(head, (struct attention){.queries = p->N, .keys = p->M, .channels = p->c, .scale = p->scale}, &f->tiled);
 }
 
 static void run_chunk(const struct team *t)
 {
-    const struct sra_problem *p = t->plan->of;
+    const struct sra_problem *p = t->plan->params;
     const struct sra_fast *f = t->plan->state;
     size_t C = p->C, tokens = t->images * p->N, patches = t->images * p->M, reduced = f->reduced ? patches : 0;
     size_t rows = f->reduced ? t->images * p->patches.rows * p->s : 0;
@@ -79,7 +79,7 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     size_t image = p->N * p->C;
     const struct batch batch = {
         .images = p->B, .x_image = image, .y_image = image, .chunk = chunk_images(p->N, p->B),
@@ -89,7 +89,7 @@ static status run(struct plan *plan, real *y, const real *x)
 
 static status prepare(struct plan *plan)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     struct sra_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t C = p->C, N = p->N, M = p->M, s = p->s, chunk = chunk_images(N, p->B);
@@ -99,12 +99,12 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->convolution, &linear_packed, arena, s * s * C, s > 1 ? C : 0);
     linear_prepare(&f->key_value, &linear_packed, arena, C, 2 * C);
     linear_prepare(&f->output, &linear_packed, arena, C, p->w_o ? C : 0);
-    arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->row, "a row of the convolution", s > 1 ? s : 0, s, C);
 
     /* Step 2: the images in flight. */
-    arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C, 1);
-    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C, 1);
+    arena_reals(arena, PER_RUN, &f->q, "the query", chunk, N, C);
+    arena_reals(arena, PER_RUN, &f->patches, "the patches", s > 1 || p->w_o ? chunk : 0, N, C);
+    arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", s > 1 ? chunk : 0, M, C);
     arena_reals(arena, PER_RUN, &f->kv, "key and value", chunk, M, C, 2);
     tiled_prepare(&f->tiled, plan, (struct attention){.queries = N, .keys = M, .channels = p->c}, chunk * p->h, 0);
     return arena_status(arena);
@@ -123,7 +123,7 @@ static void load_convolution(struct sra_fast *f, const struct sra_problem *p)
 
 static status load(struct plan *plan)
 {
-    const struct sra_problem *p = plan->of;
+    const struct sra_problem *p = plan->params;
     struct sra_fast *f = plan->state;
 
     linear_load(&f->query, 0, p->C, p->w_q, p->b_q);
@@ -133,4 +133,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-const struct form sra_fast = {"fast", sizeof(struct sra_fast), prepare, load, run, NULL, sra_multiply_adds};
+const struct form sra_fast = {
+    .name = "fast", .state = sizeof(struct sra_fast), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = sra_multiply_adds,
+};

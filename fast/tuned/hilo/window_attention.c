@@ -18,16 +18,16 @@ struct rows {
     size_t key, value;          /* reals from a query to its key and its value */
 };
 
-static void place(struct rows *rows, const struct head *one, const struct windows *w, const real *padding)
+static void place(struct rows *rows, const struct head *head, const struct windows *w, const real *padding)
 {
-    rows->key = (size_t)(one->k - one->q);
-    rows->value = (size_t)(one->v - one->q);
+    rows->key = (size_t)(head->k - head->q);
+    rows->value = (size_t)(head->v - head->q);
     for (size_t t = 0; t < w->entries; t++)
         for (size_t l = 0; l < LANES; l++) {
-            size_t token = windows_token(w, one->part * LANES + l, t);
+            size_t token = windows_token(w, head->part * LANES + l, t);
             bool there = token != WINDOW_PADDING;
-            rows->q[t * LANES + l] = there ? one->q + token * one->q_stride : padding;
-            rows->y[t * LANES + l] = there ? one->y + token * one->y_stride : NULL;
+            rows->q[t * LANES + l] = there ? head->q + token * head->q_stride : padding;
+            rows->y[t * LANES + l] = there ? head->y + token * head->y_stride : NULL;
         }
 }
 
@@ -132,16 +132,16 @@ INLINED void attend(const struct rows *rows, real scale, size_t c, vec *q, size_
 
 void window_attention_prepare(struct arena *arena, real **workspace, size_t s, size_t channels)
 {
-    arena_reals(arena, PER_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES, 1);
+    arena_reals(arena, PER_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES);
 }
 
-void window_attention(const struct head *one, const struct windows *windows, const real *padding,
+void window_attention(const struct head *head, const struct windows *windows, const real *padding,
                       real scale, size_t channels, real *workspace)
 {
     struct rows rows;
-    vec *q = (vec *)head_thread(one, workspace);
+    vec *q = (vec *)head_thread(head, workspace);
 
-    place(&rows, one, windows, padding);
+    place(&rows, head, windows, padding);
     if (windows->edge == 2) attend(&rows, scale, channels, q, 4, 4);
     else attend(&rows, scale, channels, q, 9, 3);
 }

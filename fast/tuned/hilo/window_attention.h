@@ -25,7 +25,7 @@ void window_attention_prepare(struct arena *arena, real **workspace, size_t s, s
 
 /* Windows LANES one->part ... of a head.  The row `padding` is the query of a token of the padding, whose key and value
  * are as far behind it as any token's. */
-void window_attention(const struct head *one, const struct windows *windows, const real *padding,
+void window_attention(const struct head *head, const struct windows *windows, const real *padding,
                       real scale, size_t channels, real *workspace);
 
 #endif

@@ -60,7 +60,7 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only)
     double N = (double)p->heads.N, c = (double)p->heads.c, heads = (double)p->heads.B * (double)p->heads.h;
     struct circulant circle;
 
-    if (circulant_create(&circle, &p->g, &p->window, p->wraps, smooth_only).code) return NAN;
+    if (circulant_create(&circle, &p->grid, &p->window, p->wraps, smooth_only).code) return NAN;
     double P = (double)circle.points, pairs = ceil((rpe ? c : (double)p->D) / 2);
     double transforms = rpe ? 2 * c * pairs : 2 * c * (1 + pairs);
     double products = rpe ? c * pairs * (4 * P + 4 * N) : 2 * c * pairs * (4 * P + 2 * N);

@@ -33,6 +33,7 @@ struct lisa_fftw {
     real *z, *G;                /* of each thread: c signals, and what they become */
     real *a;                    /* of each thread: [2 pairs][N] */
 };
+HEADS_FIRST(struct lisa_fftw);
 
 /* Where on the circle token n lies, row-major. */
 static size_t on_circle(const struct circulant *circle, size_t n)
@@ -58,7 +59,7 @@ static void multiply(real *z, const real *w, size_t points, size_t c, size_t ker
  * (even[n] + sqrt(-1) odd[n]) v[n,j], or v[n,j] where there is no even. */
 static void transform(real *z, const struct lisa_fftw *f, const real *v, const real *even, const real *odd)
 {
-    size_t N = f->heads.of.N, c = f->heads.of.c;
+    size_t N = f->heads.params.N, c = f->heads.params.c;
     memset(z, 0, f->signals * sizeof *z);
     for (size_t n = 0; n < N; n++) {
         const real *v_n = v + n * c;
@@ -77,7 +78,7 @@ static void transform(real *z, const struct lisa_fftw *f, const real *v, const r
 static void convolve(real *G, const struct lisa_fftw *f, const real *z, const real *kernel, size_t kernels,
                      const real *bias, size_t d, size_t D)
 {
-    size_t c = f->heads.of.c, biased = bias ? c : 0;
+    size_t c = f->heads.params.c, biased = bias ? c : 0;
     memcpy(G, z, f->signals * sizeof *G);
     multiply(G, kernel, f->circle.points, c, kernels);
     for (size_t j = 0; j < biased; j++) {
@@ -90,7 +91,7 @@ static void convolve(real *G, const struct lisa_fftw *f, const real *z, const re
 /* y[n] += even[n] Re G[n] + odd[n] Im G[n], numbers of a token `step` apart; odd may be NULL for 0. */
 static void weigh(real *y, const struct lisa_fftw *f, const real *G, const real *even, const real *odd, size_t step)
 {
-    size_t N = f->heads.of.N, c = f->heads.of.c;
+    size_t N = f->heads.params.N, c = f->heads.params.c;
     for (size_t n = 0; n < N; n++) {
         const real *G_n = G + on_circle(&f->circle, n) * c * 2;
         real *y_n = y + n * c;
@@ -100,12 +101,12 @@ static void weigh(real *y, const struct lisa_fftw *f, const real *G, const real 
 }
 
 /* Eq. 5-7 and 10 for one head, q and k normalised. */
-static void latents_head(const struct head *one, const real *q, const real *k)
+static void latents_head(const struct head *head, const real *q, const real *k)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_fftw *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_fftw *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D, points = f->circle.points;
-    real *z = head_thread(one, f->z), *G = head_thread(one, f->G), *a = head_thread(one, f->a);
+    real *z = head_thread(head, f->z), *G = head_thread(head, f->G), *a = head_thread(head, f->a);
 
     /* Step 1: a, two latents at a time: product, inverse, contraction with q. */
     transform(z, f, k, NULL, NULL);
@@ -124,56 +125,56 @@ static void latents_head(const struct head *one, const real *q, const real *k)
     }
 
     /* Step 2: y, two latents at a time: product, inverse, weighed with a. */
-    transform(z, f, one->v, NULL, NULL);
+    transform(z, f, head->v, NULL, NULL);
     for (size_t d = 0; d < D; d += 2) {
         convolve(G, f, z, f->value_kernel + d * points, 1, p->bb, d, D);
-        weigh(one->y, f, G, a + d * N, a + (d + 1) * N, 1);
+        weigh(head->y, f, G, a + d * N, a + (d + 1) * N, 1);
     }
 }
 
 /* Eq. 4 for one head, two channels of query and key at a time. */
-static void rpe_head(const struct head *one, const real *q, const real *k)
+static void rpe_head(const struct head *head, const real *q, const real *k)
 {
-    const struct lisa_fftw *f = one->plan->state;
-    size_t c = f->heads.of.c, points = f->circle.points;
-    real *z = head_thread(one, f->z), *G = head_thread(one, f->G);
-    const real *kernel = f->value_kernel + (f->values > 1 ? one->head : 0) * points * 2;
+    const struct lisa_fftw *f = head->plan->state;
+    size_t c = f->heads.params.c, points = f->circle.points;
+    real *z = head_thread(head, f->z), *G = head_thread(head, f->G);
+    const real *kernel = f->value_kernel + (f->values > 1 ? head->number : 0) * points * 2;
 
     for (size_t j = 0; j < c; j += 2) {
         bool both = j + 1 < c;
-        transform(z, f, one->v, k + j, both ? k + j + 1 : NULL);
+        transform(z, f, head->v, k + j, both ? k + j + 1 : NULL);
         convolve(G, f, z, kernel, 1, NULL, 0, 0);
-        weigh(one->y, f, G, q + j, both ? q + j + 1 : NULL, c);
+        weigh(head->y, f, G, q + j, both ? q + j + 1 : NULL, c);
     }
 }
 
 /* Query and key, which are this thread's copies, become unit vectors. */
-static void one_head(const struct head *one)
+static void one_head(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_fftw *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_fftw *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
-    real *q = head_thread(one, f->heads.q), *k = head_thread(one, f->heads.k);
+    real *q = head_thread(head, f->heads.q), *k = head_thread(head, f->heads.k);
 
     for (size_t n = 0; n < N; n++) {
         l2_normalise(q + n * c, c);
         l2_normalise(k + n * c, c);
     }
-    memset(one->y, 0, N * c * sizeof *one->y);
-    if (p->equation == 4) rpe_head(one, q, k);
-    else latents_head(one, q, k);
+    memset(head->y, 0, N * c * sizeof *head->y);
+    if (p->equation == 4) rpe_head(head, q, k);
+    else latents_head(head, q, k);
 }
 
 /* ---- the form -------------------------------------------------------------- */
 
 static status prepare(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_fftw *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c;
 
-    arena_fail(arena, circulant_create(&f->circle, &p->g, &p->window, p->wraps, false));
+    arena_fail(arena, circulant_create(&f->circle, &p->grid, &p->window, p->wraps, false));
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
     f->signals = 2 * f->circle.points * c;
     f->pairs = (p->D + 1) / 2;
@@ -182,10 +183,10 @@ static status prepare(struct plan *plan)
     arena_reals(arena, PERSISTENT, &f->key_kernel, "the spectra of the key's kernels",
                f->pairs, f->circle.points, f->kernels, 2);
     arena_reals(arena, PERSISTENT, &f->value_kernel, "the spectra of the value's kernels",
-               f->values, f->circle.points, 2, 1);
-    arena_reals(arena, PER_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c, 1);
-    arena_reals(arena, PER_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N, 1, 1);
+               f->values, f->circle.points, 2);
+    arena_reals(arena, PER_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c);
+    arena_reals(arena, PER_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N);
     return arena_status(arena);
 }
 
@@ -220,7 +221,7 @@ static status load_kernels(real *kernels, real *aligned, const struct circulant 
 
 static status load(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_fftw *f = plan->state;
     const struct circulant *circle = &f->circle;
     const real *key = p->wa ? p->wa : p->ea, *value = p->wb ? p->wb : p->eb;
@@ -239,6 +240,9 @@ static void release(struct plan *plan)
     fft_release(&f->side_by_side);
 }
 
-static double multiply_adds(const void *of) { return circulant_multiply_adds(of, false); }
+static double multiply_adds(const void *params) { return circulant_multiply_adds(params, false); }
 
-const struct form lisa_fftw = {"fftw", sizeof(struct lisa_fftw), prepare, load, heads_run, release, multiply_adds};
+const struct form lisa_fftw = {
+    .name = "fftw", .state = sizeof(struct lisa_fftw), .prepare = prepare, .load = load, .run = heads_run,
+    .release = release, .multiply_adds = multiply_adds,
+};

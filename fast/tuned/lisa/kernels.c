@@ -15,12 +15,12 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const str
     if (p->equation > 4)
         arena_reals(arena, PERSISTENT, &k->key, "the spectra of the key's kernels", each ? k->blocks : 1, k->pairs,
                    g->points, each ? POINT : 2);
-    arena_reals(arena, PERSISTENT, &k->value, "the spectra of the value's kernels", k->tables, g->points, 2, 1);
-    arena_reals(arena, PERSISTENT, &k->key_bias, "the key's bias", k->blocks, k->pairs, POINT, 1);
-    arena_reals(arena, PERSISTENT, &k->value_bias, "the value's bias", k->blocks, k->pairs, POINT, 1);
-    arena_reals(arena, LOAD_SCRATCH, &k->field, "a kernel on its circle", g->whole, POINT, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &k->spectrum, "its spectrum", g->points, POINT, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    arena_reals(arena, PERSISTENT, &k->value, "the spectra of the value's kernels", k->tables, g->points, 2);
+    arena_reals(arena, PERSISTENT, &k->key_bias, "the key's bias", k->blocks, k->pairs, POINT);
+    arena_reals(arena, PERSISTENT, &k->value_bias, "the value's bias", k->blocks, k->pairs, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &k->field, "a kernel on its circle", g->whole, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &k->spectrum, "its spectrum", g->points, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", 2 * g->line, POINT);
 }
 
 /* A matrix [rows][columns] for each entry of a kernel.  A lane's complex kernel is [row][column], with [row][column +

@@ -65,15 +65,15 @@ static struct scratch scratch_of(const struct team *t)
 }
 
 /* Where in [images][N][C] head number `item`, counted over all images, begins. */
-static size_t head_at(const struct heads_problem *of, size_t item)
+static size_t head_at(const struct heads_problem *params, size_t item)
 {
-    return item / of->h * of->N * of->C + item % of->h * of->c;
+    return item / params->h * params->N * params->C + item % params->h * params->c;
 }
 
 /* Channels of this block of a head. */
-static size_t block_channels(const struct heads_problem *of, size_t block)
+static size_t block_channels(const struct heads_problem *params, size_t block)
 {
-    size_t left = of->c - block * LANES;
+    size_t left = params->c - block * LANES;
     return left < LANES ? left : LANES;
 }
 
@@ -84,18 +84,18 @@ enum third { QUERY, KEY, VALUE };
 /* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
 static void lay_queries(const struct team *t, size_t row)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
     size_t W = f->grid.tokens[2], blocks = f->kernels.blocks, block = f->rows * f->row * LANES;
-    real *first = f->query + row / f->rows * of->h * blocks * block + row % f->rows * f->row * LANES;
+    real *first = f->query + row / f->rows * params->h * blocks * block + row % f->rows * f->row * LANES;
 
     for (size_t j = 0; j < f->row; j++) {
         size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT;
-        for (size_t head = 0; head < of->h; head++) {
-            const real *q = x < W ? t->y + (row * W + x) * of->C + head * of->c : NULL;
-            real *to = first + head * blocks * block + j * LANES, scale = q ? normaliser(q, of->c) : 0;
+        for (size_t head = 0; head < params->h; head++) {
+            const real *q = x < W ? t->y + (row * W + x) * params->C + head * params->c : NULL;
+            real *to = first + head * blocks * block + j * LANES, scale = q ? normaliser(q, params->c) : 0;
             for (size_t b = 0; b < blocks; b++, to += block) {
-                size_t channels = block_channels(of, b);
+                size_t channels = block_channels(params, b);
                 vec part = {0};
                 if (q && channels < LANES) part = vec_load_partial(q + b * LANES, channels);
                 if (q && channels >= LANES) part = vec_loadu(q + b * LANES);
@@ -109,10 +109,10 @@ static void lay_queries(const struct team *t, size_t row)
  * near. */
 static void project(const struct team *t, enum third third)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
-    size_t C = of->C, W = f->grid.tokens[2];
-    const real *weight = of->w_qkv + third * C * C, *bias = of->b_qkv ? of->b_qkv + third * C : NULL;
+    size_t C = params->C, W = f->grid.tokens[2];
+    const real *weight = params->w_qkv + third * C * C, *bias = params->b_qkv ? params->b_qkv + third * C : NULL;
     bool laid = third == QUERY && f->query, normalised = third != VALUE && !laid;
 
     if (third == VALUE && f->w_through) {
@@ -123,23 +123,23 @@ static void project(const struct team *t, enum third third)
         size_t from = row * W, tokens = end * W - from;
         linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, tokens, C, C);
         for (; laid && row < end; row++) lay_queries(t, row);
-        for (size_t head = 0; normalised && head < tokens * of->h; head++)
-            normalise_row(t->y + from * C + head * of->c, of->c);
+        for (size_t head = 0; normalised && head < tokens * params->h; head++)
+            normalise_row(t->y + from * C + head * params->c, params->c);
     }
 }
 
 /* y = y W_o^T + b_o in place, as many tokens at a time as a field has room for. */
 static void project_output(const struct team *t)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
-    size_t C = of->C, tokens = t->images * of->N, panel = f->field_reals / C;
+    size_t C = params->C, tokens = t->images * params->N, panel = f->field_reals / C;
     real *copy = scratch_of(t).field;
 
-    if (!of->w_o || f->w_through) return;
+    if (!params->w_o || f->w_through) return;
     for (size_t n, end; team_next_range(t, tokens, panel < TEAM_TOKENS ? panel : TEAM_TOKENS, &n, &end);) {
         memcpy(copy, t->y + n * C, (end - n) * C * sizeof *copy);
-        linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, end - n, C, C);
+        linear_map(t->y + n * C, C, copy, C, params->w_o, params->b_o, end - n, C, C);
     }
 }
 
@@ -168,8 +168,8 @@ INLINED void take_products(void *sink, size_t first, const point *z, size_t coun
 
 static void leave_products(const struct lane_stage *stage, void *line, void *sink)
 {
-    struct contraction own = *(struct contraction *)sink;
-    lane_stage_taken(stage, line_load, line, take_products, &own);
+    struct contraction local = *(struct contraction *)sink;
+    lane_stage_taken(stage, line_load, line, take_products, &local);
 }
 
 /* Adds a bias to all points of a row that is still to be transformed: what is the same everywhere is
@@ -200,26 +200,26 @@ static void contract(const struct vec_grid *g, real *a, real *field, const real 
 /* The spectra of all blocks of the keys, which y holds. */
 static void key_spectra(const struct team *t)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
-    size_t blocks = f->kernels.blocks, tasks = t->images * of->h * blocks;
+    size_t blocks = f->kernels.blocks, tasks = t->images * params->h * blocks;
     struct scratch s = scratch_of(t);
 
     for (size_t task; team_next(t, tasks, &task);)
         lane_grid_spectrum(&f->grid, f->spectra + task * f->grid.half * POINT,
-                           t->y + head_at(of, task / blocks) + task % blocks * LANES,
-                           of->C, block_channels(of, task % blocks), s.field, s.line);
+                           t->y + head_at(params, task / blocks) + task % blocks * LANES,
+                           params->C, block_channels(params, task % blocks), s.field, s.line);
 }
 
 /* All of a, from the queries in their blocks.  All meet after each block, so that sums have one order. */
 static void key_side(const struct team *t)
 {
-    const struct lisa_problem *p = t->plan->of;
-    const struct heads_problem *of = &p->heads;
+    const struct lisa_problem *p = t->plan->params;
+    const struct heads_problem *params = &p->heads;
     const struct lisa_fast *f = t->plan->state;
     const struct lisa_kernels *k = &f->kernels;
     const struct vec_grid *g = &f->grid;
-    size_t items = t->images * of->h, tasks = k->pairs * items;
+    size_t items = t->images * params->h, tasks = k->pairs * items;
     bool one_for_all = p->equation == 5;
     struct scratch s = scratch_of(t);
 
@@ -243,34 +243,34 @@ static void key_side(const struct team *t)
 /* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one followed by zeros where c is odd. */
 static void keys_by_channel(const struct team *t)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
-    size_t items = t->images * of->h, channels = 2 * f->kernels.pairs;
+    size_t items = t->images * params->h, channels = 2 * f->kernels.pairs;
 
     for (size_t item; team_next(t, items, &item);)
         for (size_t c = 0; c < channels; c++) {
-            real *row = f->keys + (item * channels + c) * of->N;
-            const real *from = t->y + head_at(of, item) + c;
-            for (size_t n = 0; n < of->N; n++) row[n] = c < of->c ? from[n * of->C] : 0;
+            real *row = f->keys + (item * channels + c) * params->N;
+            const real *from = t->y + head_at(params, item) + c;
+            for (size_t n = 0; n < params->N; n++) row[n] = c < params->c ? from[n * params->C] : 0;
         }
 }
 
 /* Queries in y as a, by pairs of channels likewise. */
 static void queries_by_pair(const struct team *t)
 {
-    const struct heads_problem *of = t->plan->of;
+    const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
-    size_t items = t->images * of->h, pairs = f->kernels.pairs, W = f->grid.tokens[2];
+    size_t items = t->images * params->h, pairs = f->kernels.pairs, W = f->grid.tokens[2];
 
     for (size_t task; team_next(t, items * pairs, &task);) {
         size_t c = task % pairs * 2;
-        const real *from = t->y + head_at(of, task / pairs) + c;
+        const real *from = t->y + head_at(params, task / pairs) + c;
         real *to = f->a + task * f->a_reals;
         for (size_t row = 0; row < f->rows; row++)
             for (size_t j = 0; j < f->row; j++, to += 2) {
-                size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT, token = (row * W + x) * of->C;
+                size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT, token = (row * W + x) * params->C;
                 to[0] = x < W ? from[token] : 0;
-                to[1] = x < W && c + 1 < of->c ? from[token + 1] : 0;
+                to[1] = x < W && c + 1 < params->c ? from[token + 1] : 0;
             }
     }
 }
@@ -317,30 +317,30 @@ static void accumulate(const struct vec_grid *g, struct sums after, struct sums 
 /* The values in y become the heads' output, block by block. */
 static void value_side(const struct team *t)
 {
-    const struct lisa_problem *p = t->plan->of;
-    const struct heads_problem *of = &p->heads;
+    const struct lisa_problem *p = t->plan->params;
+    const struct heads_problem *params = &p->heads;
     const struct lisa_fast *f = t->plan->state;
     const struct lisa_kernels *k = &f->kernels;
     const struct vec_grid *g = &f->grid;
-    size_t tasks = t->images * of->h * k->blocks;
+    size_t tasks = t->images * params->h * k->blocks;
     struct scratch s = scratch_of(t);
     real *spectrum = f->spectra + 2 * t->thread * g->half * POINT, *sum = spectrum + g->half * POINT;
 
     for (size_t task; team_next(t, tasks, &task);) {
-        size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(of, block);
-        real *tokens = t->y + head_at(of, item) + block * LANES;
+        size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(params, block);
+        real *tokens = t->y + head_at(params, item) + block * LANES;
 
         /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time.  The first
          * sums begin with what is added to all tokens; the last ones lie where the values were. */
         vec b_o[1] = {{0}};
-        if (f->w_through && of->b_o) *b_o = vec_load_partial(of->b_o + block * LANES, channels);
-        struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, of->C};
-        if (p->equation != 4) lane_grid_spectrum(g, spectrum, tokens, of->C, channels, s.field, s.line);
+        if (f->w_through && params->b_o) *b_o = vec_load_partial(params->b_o + block * LANES, channels);
+        struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, params->C};
+        if (p->equation != 4) lane_grid_spectrum(g, spectrum, tokens, params->C, channels, s.field, s.line);
         for (size_t pair = 0; pair < k->pairs; pair++) {
-            const real *even = arena_at(f->keys, (item * k->pairs + pair) * 2 * of->N);
-            const real *rpe = k->value + (k->tables > 1 ? item % of->h : 0) * g->points * 2;
+            const real *even = arena_at(f->keys, (item * k->pairs + pair) * 2 * params->N);
+            const real *rpe = k->value + (k->tables > 1 ? item % params->h : 0) * g->points * 2;
             if (p->equation == 4)
-                lane_grid_filter(g, s.field, tokens, of->C, channels, even, even + of->N, rpe, s.line);
+                lane_grid_filter(g, s.field, tokens, params->C, channels, even, even + params->N, rpe, s.line);
             else
                 lane_grid_multiply(g, s.field, spectrum, k->value + pair * g->points * 2, true, s.line);
             bool last = pair + 1 == k->pairs && channels == LANES;
@@ -350,8 +350,8 @@ static void value_side(const struct team *t)
         }
 
         /* Step 2: of a block that does not fill the lanes they still must go there. */
-        for (size_t n = 0; channels < LANES && n < of->N; n++)
-            memcpy(tokens + n * of->C, sum + n * LANES, channels * sizeof *tokens);
+        for (size_t n = 0; channels < LANES && n < params->N; n++)
+            memcpy(tokens + n * params->C, sum + n * LANES, channels * sizeof *tokens);
     }
 }
 
@@ -360,7 +360,7 @@ static void value_side(const struct team *t)
 /* y is workspace until its turn, and so must be dense. */
 static void run_chunk(const struct team *t)
 {
-    const struct lisa_problem *p = t->plan->of;
+    const struct lisa_problem *p = t->plan->params;
 
     /* Step 1: the key, in y; its spectra, or in Eq. 4 itself, channel by channel. */
     project(t, KEY);
@@ -384,31 +384,26 @@ static void run_chunk(const struct team *t)
     project_output(t);
 }
 
-/* Small windows go another way, with another state (local.h). */
-union state { struct lisa_fast circles; struct lisa_local local; };
-
-static status run(struct plan *plan, real *y, const real *x)
+static status circular_run(struct plan *plan, real *y, const real *x)
 {
-    if (lisa_local_is_cheaper(plan->of)) return lisa_local_run(plan, y, x);
-    const struct heads_problem *of = plan->of;
+    const struct heads_problem *params = plan->params;
     const struct lisa_fast *f = plan->state;
     const struct batch batch = {
-        .images = of->B, .x_image = of->N * of->C, .y_image = of->N * of->C, .chunk = f->chunk,
+        .images = params->B, .x_image = params->N * params->C, .y_image = params->N * params->C, .chunk = f->chunk,
     };
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
 /* Whether W_o goes before the sums: what a weighs are tokens, all channels of one head alike, so
  * that W_o sum_d a_d (wb_d (*) v) = sum_d a_d (wb_d (*) W_o v), and W_o W_v is one matrix. */
-static bool passes_through(const struct heads_problem *of)
+static bool passes_through(const struct heads_problem *params)
 {
-    return of->h == 1 && of->w_o;
+    return params->h == 1 && params->w_o;
 }
 
-static status prepare(struct plan *plan)
+static status circular_prepare(struct plan *plan)
 {
-    if (lisa_local_is_cheaper(plan->of)) return lisa_local_prepare(plan);
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_fast *f = plan->state;
     struct arena *arena = &plan->arena;
     const struct lisa_kernels *k = &f->kernels;
@@ -416,14 +411,14 @@ static status prepare(struct plan *plan)
     size_t N = p->heads.N, C = p->heads.C;
 
     /* Step 1: the circles, and the spectra of the kernels. */
-    lane_grid_prepare(&f->grid, arena, &p->g, &p->window, p->wraps);
+    lane_grid_prepare(&f->grid, arena, &p->grid, &p->window, p->wraps);
     lisa_kernels_prepare(&f->kernels, arena, p, &f->grid);
 
     bool through = passes_through(&p->heads);
-    arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C, 1, 1);
-    arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0, 1, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C);
+    arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0);
     arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
-               p->D, 1, 1);
+               p->D);
 
     /* Step 2: what a run works in.  A field must hold a token, for the last projection. */
     f->chunk = chunk_images(N, p->heads.B);
@@ -434,21 +429,20 @@ static status prepare(struct plan *plan)
     bool rpe = p->equation == 4;
     size_t heads = f->chunk * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
     if (blocks < 2 * threads) blocks = 2 * threads;
-    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals, 1);
+    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals);
     arena_reals(arena, PER_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
                f->rows, f->row, LANES);
     arena_reals(arena, PER_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
-    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT, 1);
-    arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals, 1, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT);
+    arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals);
+    arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT);
     return arena_status(arena);
 }
 
-static status load(struct plan *plan)
+static status circular_load(struct plan *plan)
 {
-    if (lisa_local_is_cheaper(plan->of)) return lisa_local_load(plan);
     struct lisa_fast *f = plan->state;
-    struct lisa_problem p = *(const struct lisa_problem *)plan->of;
+    struct lisa_problem p = *(const struct lisa_problem *)plan->params;
     size_t C = p.heads.C;
 
     /* Step 1: value and output as one. */
@@ -465,12 +459,56 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static double multiply_adds(const void *of)
+static double circular_multiply_adds(const void *params)
 {
-    const struct heads_problem *heads = of;
+    const struct heads_problem *heads = params;
     double C = (double)heads->C, output = (double)heads->B * (double)heads->N * C * C;
-    if (lisa_local_is_cheaper(of)) return lisa_local_multiply_adds(of);
-    return circulant_multiply_adds(of, true) - (passes_through(heads) ? output : 0);
+    return circulant_multiply_adds(params, true) - (passes_through(heads) ? output : 0);
 }
 
-const struct form lisa_fast = {"fast", sizeof(union state), prepare, load, run, NULL, multiply_adds};
+/* ---- the cheaper of two ways, chosen in prepare ----------------------------- */
+
+static const struct form circular = {
+    .prepare = circular_prepare, .load = circular_load, .run = circular_run, .multiply_adds = circular_multiply_adds,
+};
+static const struct form local = {
+    .prepare = lisa_local_prepare, .load = lisa_local_load, .run = lisa_local_run,
+    .multiply_adds = lisa_local_multiply_adds,
+};
+
+static const struct form *cheaper(const struct lisa_problem *p)
+{
+    return lisa_local_is_cheaper(p) ? &local : &circular;
+}
+
+/* The state of either comes first. */
+struct state {
+    union { struct lisa_fast circular; struct lisa_local local; } of_form;
+    const struct form *form;
+};
+
+static status prepare(struct plan *plan)
+{
+    struct state *state = plan->state;
+    state->form = cheaper(plan->params);
+    return state->form->prepare(plan);
+}
+
+static status load(struct plan *plan)
+{
+    const struct state *state = plan->state;
+    return state->form->load(plan);
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct state *state = plan->state;
+    return state->form->run(plan, y, x);
+}
+
+static double multiply_adds(const void *params) { return cheaper(params)->multiply_adds(params); }
+
+const struct form lisa_fast = {
+    .name = "fast", .state = sizeof(struct state), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};

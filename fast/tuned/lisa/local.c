@@ -25,16 +25,16 @@
 #define TILE ((size_t)48)
 
 /* The window of a token as a row of products; the query itself behind it. */
-static void correlate(real *row, const struct head *one, size_t i)
+static void correlate(real *row, const struct head *head, size_t i)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_local *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_local *f = head->plan->state;
     const int *token = f->around.token + i * p->M;
-    const real *q_i = one->q + i * one->q_stride;
+    const real *q_i = head->q + i * head->q_stride;
     size_t c = p->heads.c;
 
     for (size_t m = 0; m < p->M; m++, row += c) {
-        const real *k_n = token[m] == OFF_GRID ? NULL : one->k + (size_t)token[m] * one->kv_stride;
+        const real *k_n = token[m] == OFF_GRID ? NULL : head->k + (size_t)token[m] * head->kv_stride;
         if (k_n) for (size_t ch = 0; ch < c; ch++) row[ch] = q_i[ch] * k_n[ch];
         else memset(row, 0, c * sizeof *row);
     }
@@ -42,19 +42,19 @@ static void correlate(real *row, const struct head *one, size_t i)
 }
 
 /* y_i = the bias's share and the values of the window, weighed. */
-static void gather(const struct head *one, size_t i, const real *mixed)
+static void gather(const struct head *head, size_t i, const real *mixed)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_local *f = one->plan->state;
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_local *f = head->plan->state;
     const int *token = f->around.token + i * p->M;
-    real *y_i = one->y + i * one->y_stride;
+    real *y_i = head->y + i * head->y_stride;
 
     for (size_t ch = 0; ch < p->heads.c; ch += LANES) {
         size_t left = p->heads.c - ch;
         vec sum = left < LANES ? vec_load_partial(mixed + p->M + ch, left) : vec_loadu(mixed + p->M + ch);
         for (size_t m = 0; m < p->M; m++) {
             if (token[m] == OFF_GRID) continue;
-            const real *v_n = one->v + (size_t)token[m] * one->kv_stride + ch;
+            const real *v_n = head->v + (size_t)token[m] * head->kv_stride + ch;
             sum += mixed[m] * (left < LANES ? vec_load_partial(v_n, left) : vec_loadu(v_n));
         }
         if (left < LANES) vec_store_partial(y_i + ch, sum, left);
@@ -63,32 +63,32 @@ static void gather(const struct head *one, size_t i, const real *mixed)
 }
 
 /* One tile of one head. */
-static void tile(const struct head *one)
+static void tile(const struct head *head)
 {
-    const struct lisa_problem *p = one->plan->of;
-    const struct lisa_local *f = one->plan->state;
-    size_t first = one->part * TILE, left = p->heads.N - first, count = left < TILE ? left : TILE;
-    real *products = head_thread(one, f->products), *a = head_thread(one, f->a), *mixed = head_thread(one, f->mixed);
+    const struct lisa_problem *p = head->plan->params;
+    const struct lisa_local *f = head->plan->state;
+    size_t first = head->part * TILE, left = p->heads.N - first, count = left < TILE ? left : TILE;
+    real *products = head_thread(head, f->products), *a = head_thread(head, f->a), *mixed = head_thread(head, f->mixed);
 
     /* Step 1: the structure vectors. */
-    for (size_t i = 0; i < count; i++) correlate(products + i * f->read.in, one, first + i);
+    for (size_t i = 0; i < count; i++) correlate(products + i * f->read.in, head, first + i);
     linear_apply(a, p->D, products, f->read.in, &f->read, count, 0, 1);
 
     /* Step 2: the kernels that they mix, and the values. */
     linear_apply(mixed, f->mix.out, a, p->D, &f->mix, count, 0, 1);
-    for (size_t i = 0; i < count; i++) gather(one, first + i, mixed + i * f->mix.out);
+    for (size_t i = 0; i < count; i++) gather(head, first + i, mixed + i * f->mix.out);
 }
 
 static void run_chunk(const struct team *t)
 {
     const struct heads *heads = t->plan->state;
-    const struct heads_problem *of = &heads->of;
-    size_t tokens = t->images * of->N, row = 3 * of->C;
+    const struct heads_problem *params = &heads->params;
+    size_t tokens = t->images * params->N, row = 3 * params->C;
     const struct branch all = {
-        .core = tile, .heads = of->h, .parts = heads->core.parts, .channels = of->c,
-        .queries = of->N, .keys = of->N,
-        .y = heads_joined(t), .q = heads->qkv, .k = heads->qkv + of->C, .v = heads->qkv + 2 * of->C,
-        .y_stride = of->C, .q_stride = row, .kv_stride = row,
+        .core = tile, .heads = params->h, .parts = heads->core.parts, .channels = params->c,
+        .queries = params->N, .keys = params->N,
+        .y = heads_joined(t), .q = heads->qkv, .k = heads->qkv + params->C, .v = heads->qkv + 2 * params->C,
+        .y_stride = params->C, .q_stride = row, .kv_stride = row,
     };
 
     /* Step 1: query, key and value; the former two become unit vectors. */
@@ -96,7 +96,7 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
     for (size_t n, end; team_next_range(t, tokens, TILE, &n, &end);)
         for (; n < end; n++)
-            for (size_t head = 0; head < 2 * of->h; head++) normalise_row(heads->qkv + n * row + head * of->c, of->c);
+            for (size_t head = 0; head < 2 * params->h; head++) normalise_row(heads->qkv + n * row + head * params->c, params->c);
     team_barrier(t);
 
     /* Step 2: the tiles of all heads. */
@@ -115,7 +115,7 @@ status lisa_local_run(struct plan *plan, real *y, const real *x)
 
 status lisa_local_prepare(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_local *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, M = p->M, D = p->D;
@@ -124,21 +124,21 @@ status lisa_local_prepare(struct plan *plan)
         .core = tile, .parts = (N - 1) / TILE + 1, .maps = &linear_packed,
         .chunk = chunk_images(N, p->heads.B),
     });
-    neighbours_prepare(&f->around, arena, &p->g, &p->window, NULL, 1);
+    neighbours_prepare(&f->around, arena, &p->grid, &p->window, NULL, 1);
     linear_prepare(&f->read, &linear_packed, arena, (M + 1) * c, D);
     linear_prepare(&f->mix, &linear_packed, arena, D, M + c);
-    arena_reals(arena, LOAD_SCRATCH, &f->wa, "the key's kernels as rows", D, M + 1, c, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->wb, "the value's kernels as rows", M + c, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->products, "the products of a tile", TILE, M + 1, c, 1);
-    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors of a tile", TILE, D, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->wa, "the key's kernels as rows", D, M + 1, c);
+    arena_reals(arena, LOAD_SCRATCH, &f->wb, "the value's kernels as rows", M + c, D);
+    arena_reals(arena, PER_THREAD, &f->products, "the products of a tile", TILE, M + 1, c);
+    arena_reals(arena, PER_THREAD, &f->a, "the structure vectors of a tile", TILE, D);
+    arena_reals(arena, PER_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c);
     return arena_status(arena);
 }
 
 /* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are read from behind. */
 status lisa_local_load(struct plan *plan)
 {
-    const struct lisa_problem *p = plan->of;
+    const struct lisa_problem *p = plan->params;
     struct lisa_local *f = plan->state;
     size_t c = p->heads.c, M = p->M, D = p->D;
 
@@ -160,11 +160,12 @@ status lisa_local_load(struct plan *plan)
     return heads_load(plan);
 }
 
-double lisa_local_multiply_adds(const struct lisa_problem *p)
+double lisa_local_multiply_adds(const void *params)
 {
+    const struct lisa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, M = (double)p->M, D = (double)p->D;
-    double one = N * (M + 1) * c * D + N * D * (M + c) + 2 * lisa_pairs(p) * c;
-    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
+    double each = N * (M + 1) * c * D + N * D * (M + c) + 2 * lisa_pairs(p) * c;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;
 }
 
 /* A multiply-add of these matrices takes about two thirds of the time of one in a transform: windows up to 7x7 are

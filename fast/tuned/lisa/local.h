@@ -19,9 +19,10 @@ struct lisa_local {
     real *products;             /* of each thread: [TILE][(M+1) c] */
     real *a, *mixed;            /* of each thread: [TILE][D], [TILE][M+c] */
 };
+HEADS_FIRST(struct lisa_local);
 
 /* Multiply-adds of a run, by formula, and whether they take less time than those on circles. */
-double lisa_local_multiply_adds(const struct lisa_problem *p);
+double lisa_local_multiply_adds(const void *params);
 bool lisa_local_is_cheaper(const struct lisa_problem *p);
 
 status lisa_local_prepare(struct plan *plan);

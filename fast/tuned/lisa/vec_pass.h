@@ -182,14 +182,14 @@ typedef void lane_part(const struct lane_stage *stage, void *source, void *sink)
 #define LANE_ENTER(name, type, load) \
     static void name(const struct lane_stage *stage, void *source, void *line) \
     { \
-        type own = *(type *)source; \
-        lane_stage_through(stage, load, &own, line_store, line); \
+        type local = *(type *)source; \
+        lane_stage_through(stage, load, &local, line_store, line); \
     }
 #define LANE_LEAVE(name, type, store) \
     static void name(const struct lane_stage *stage, void *line, void *sink) \
     { \
-        type own = *(type *)sink; \
-        lane_stage_through(stage, line_load, line, store, &own); \
+        type local = *(type *)sink; \
+        lane_stage_through(stage, line_load, line, store, &local); \
     }
 
 /* From points without gaps to points without gaps. */

@@ -9,10 +9,10 @@
 void depthwise_prepare(struct depthwise *w, struct arena *arena, const struct neighbours *around,
                        const struct structsa_problem *p)
 {
-    size_t blocks = p->columns == 1 ? 1 : (p->c - 1) / LANES + 1;
+    size_t blocks = p->columns == 1 ? 1 : (p->heads.c - 1) / LANES + 1;
 
     *w = (struct depthwise){
-        .around = around, .channels = p->c, .filters = p->D, .columns = p->columns, .sets = p->sets,
+        .around = around, .channels = p->heads.c, .filters = p->D, .columns = p->columns, .sets = p->sets,
         .set_step = blocks * around->entries * p->D * LANES,
         .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
     };
@@ -97,7 +97,7 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 void virtual_tokens_prepare(struct plan *plan, struct core_options core)
 {
-    const struct structsa_problem *p = plan->of;
+    const struct structsa_problem *p = plan->params;
     struct virtual_tokens *f = plan->state;
 
     core.maps = &linear_packed;
@@ -110,7 +110,7 @@ void virtual_tokens_prepare(struct plan *plan, struct core_options core)
 status virtual_tokens_load(struct plan *plan)
 {
     struct virtual_tokens *f = plan->state;
-    structsa_windows_load(&f->windows, plan->of);
+    structsa_windows_load(&f->windows, plan->params);
     depthwise_load(&f->keys, f->windows.hk);
     depthwise_load(&f->values, f->windows.hv);
     return heads_load(plan);

@@ -47,6 +47,7 @@ struct virtual_tokens {
     struct structsa_windows windows;
     struct depthwise keys, values;
 };
+HEADS_FIRST(struct virtual_tokens);
 
 void virtual_tokens_prepare(struct plan *plan, struct core_options core);
 status virtual_tokens_load(struct plan *plan);

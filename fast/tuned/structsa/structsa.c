@@ -35,38 +35,38 @@ struct structsa_fast {
 /* Virtual keys and values first ... first + count - 1 of a head. */
 static void make_tile(real *k, real *v, size_t first, size_t count, void *context)
 {
-    const struct head *one = context;
-    const struct virtual_tokens *f = one->plan->state;
+    const struct head *head = context;
+    const struct virtual_tokens *f = head->plan->state;
 
-    depthwise_run(k, &f->keys, one->head, first, count, one->k, one->kv_stride);
-    depthwise_run(v, &f->values, one->head, first, count, one->v, one->kv_stride);
-    depthwise_prefetch(&f->keys, first + count, count, one->k, one->kv_stride);
-    depthwise_prefetch(&f->values, first + count, count, one->v, one->kv_stride);
+    depthwise_run(k, &f->keys, head->number, first, count, head->k, head->kv_stride);
+    depthwise_run(v, &f->values, head->number, first, count, head->v, head->kv_stride);
+    depthwise_prefetch(&f->keys, first + count, count, head->k, head->kv_stride);
+    depthwise_prefetch(&f->values, first + count, count, head->v, head->kv_stride);
 }
 
 /* One block of queries against all virtual tokens. */
-static void block_head(const struct head *one)
+static void block_head(const struct head *head)
 {
-    const struct structsa_problem *p = one->plan->of;
-    const struct structsa_fast *f = one->plan->state;
-    size_t first = one->part * f->block, left = p->N - first;
-    struct head source = *one;
+    const struct structsa_problem *p = head->plan->params;
+    const struct structsa_fast *f = head->plan->state;
+    size_t first = head->part * f->block, left = p->heads.N - first;
+    struct head source = *head;
     struct attention a = {
-        .queries = p->N, .keys = p->J * p->D, .channels = p->c, .scale = p->scale,
-        .q = one->q, .q_stride = one->q_stride, .fill = make_tile, .fill_context = &source,
+        .queries = p->heads.N, .keys = p->J * p->D, .channels = p->heads.c, .scale = p->scale,
+        .q = head->q, .q_stride = head->q_stride, .fill = make_tile, .fill_context = &source,
     };
-    attention_fast(one->y + first * one->y_stride, one->y_stride, &a, first, left < f->block ? left : f->block,
-                   head_thread(one, f->workspace));
+    attention_fast(head->y + first * head->y_stride, head->y_stride, &a, first, left < f->block ? left : f->block,
+                   head_thread(head, f->workspace));
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct structsa_problem *p = plan->of;
+    const struct structsa_problem *p = plan->params;
     struct structsa_fast *f = plan->state;
 
-    f->block = attention_block(p->N, p->c, p->heads.B * p->heads.h, (size_t)plan->threads);
-    virtual_tokens_prepare(plan, (struct core_options){.core = block_head, .parts = (p->N - 1) / f->block + 1});
-    attention_prepare(&plan->arena, &f->workspace, p->c, f->block);
+    f->block = attention_block(p->heads.N, p->heads.c, p->heads.B * p->heads.h, (size_t)plan->threads);
+    virtual_tokens_prepare(plan, (struct core_options){.core = block_head, .parts = (p->heads.N - 1) / f->block + 1});
+    attention_prepare(&plan->arena, &f->workspace, p->heads.c, f->block);
     return arena_status(&plan->arena);
 }
 

@@ -134,9 +134,9 @@ static status place(struct live *l)
     return status_ok();
 }
 
-static bool is_left_out(const char *name, void *of)
+static bool is_left_out(const char *name, void *params)
 {
-    const char *const *word = of;
+    const char *const *word = params;
     for (; *word; word++)
         if (**word == '-' && !strcmp(*word + 1, name)) return true;
     return false;

@@ -40,18 +40,18 @@ static const struct tensor_row tensors[] = {
     {.name = "offset_b", .shape = "8", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
     {.name = "norm_g", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain of the batch norm"},
     {.name = "norm_b", .shape = "2*C", .fan_in = "C", .meaning = "its bias"},
-    {.name = "norm_mean", .shape = "2*C", .fan_in = "C", .observed = true, .meaning = "its kept mean"},
-    {.name = "norm_var", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_variance, .observed = true,
+    {.name = "norm_mean", .shape = "2*C", .fan_in = "C", .running_statistic = true, .meaning = "its kept mean"},
+    {.name = "norm_var", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_variance, .running_statistic = true,
      .meaning = "its kept variance"},
     {0}
 };
 
 static const struct letter letters[] = {{"N'", "tokens of y, N/4"}, {0}};
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct deform *)of = (struct deform){
+    *(struct deform *)params = (struct deform){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .H = p->grid.size[0], .W = p->grid.size[1],
         .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
@@ -93,7 +93,7 @@ static void sample(real *row, const real *x, const struct deform *p, real y, rea
 
 static void run_chunk(const struct team *t)
 {
-    const struct deform *p = t->plan->of;
+    const struct deform *p = t->plan->params;
     const struct deform_form *f = t->plan->state;
     size_t C = p->C, D = 2 * C, width = TAPS * C, half = p->W / 2, patches = p->N / 4, tile = layer_tile(width);
     size_t items = t->images * patches;
@@ -127,24 +127,24 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct deform *p = plan->of;
+    const struct deform *p = plan->params;
     struct deform_form *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t tile = layer_tile(TAPS * p->C);
     linear_prepare(&f->map, &linear_packed, arena, TAPS * p->C, 2 * p->C);
     linear_prepare(&f->offset_map, &linear_packed, arena, TAPS * p->C, 2 * TAPS);
     arena_reals(arena, LOAD_SCRATCH, &f->w, "the weights with the norm", 2, p->C, TAPS, p->C);
-    arena_reals(arena, LOAD_SCRATCH, &f->b, "their bias", 2, p->C, 1, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C, 1);
-    arena_reals(arena, LOAD_SCRATCH, &f->factor, "the norm's factors", 2, p->C, 1, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C, 1);
-    arena_reals(arena, PER_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS, 1, 1);
+    arena_reals(arena, LOAD_SCRATCH, &f->b, "their bias", 2, p->C);
+    arena_reals(arena, LOAD_SCRATCH, &f->offset_w, "the offsets' weights", 2 * TAPS, TAPS, p->C);
+    arena_reals(arena, LOAD_SCRATCH, &f->factor, "the norm's factors", 2, p->C);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of samples", tile, TAPS, p->C);
+    arena_reals(arena, PER_THREAD, &f->offsets, "a tile of offsets", tile, 2 * TAPS);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct deform *p = plan->of;
+    const struct deform *p = plan->params;
     struct deform_form *f = plan->state;
     size_t C = p->C, D = 2 * C, width = TAPS * C;
     layer_fold(f->factor, f->b, p->g, p->norm_b, p->mean, p->var, D, 1e-5);
@@ -161,13 +161,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct deform *p = of;
+    const struct deform *p = params;
     return (double)p->B * (double)(p->N / 4) * (double)p->C * (8 * (double)p->C + 32 + 16);
 }
 
-const struct form layer_deform_form = {"layer", sizeof(struct deform_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_deform_form = {
+    .name = "layer", .state = sizeof(struct deform_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_deform = {
     .name = "deform",

@@ -36,10 +36,10 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-static status resolve(void *of, const struct problem *problem)
+static status resolve(void *params, const struct problem *problem)
 {
     struct lookup names = {.problem = problem};
-    struct depthwise *p = of;
+    struct depthwise *p = params;
     *p = (struct depthwise){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .M = lookup_size(&names, "M"), .mean = lookup_choice(&names, "kind") == 1,
@@ -70,7 +70,7 @@ static size_t window(const real **rows, const real **weights, const real *x, con
 
 static void run_chunk(const struct team *t)
 {
-    const struct depthwise *p = t->plan->of;
+    const struct depthwise *p = t->plan->params;
     const struct depthwise_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
     const real **rows = arena_thread(&t->plan->arena, f->taps, t->thread), **weights = rows + p->M;
@@ -84,16 +84,16 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct depthwise *p = plan->of;
+    const struct depthwise *p = plan->params;
     struct depthwise_form *f = plan->state;
-    arena_reals(&plan->arena, PERSISTENT, &f->w, "the weights, entries first", p->M, p->C, 1, 1);
+    arena_reals(&plan->arena, PERSISTENT, &f->w, "the weights, entries first", p->M, p->C);
     arena_objects(&plan->arena, PER_THREAD, &f->taps, "the window of a token", p->M, 2, sizeof *f->taps);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct depthwise *p = plan->of;
+    const struct depthwise *p = plan->params;
     const struct depthwise_form *f = plan->state;
     for (size_t m = 0; p->mean && m < p->M * p->C; m++) f->w[m] = 1 / (real)p->M;
     if (!p->mean) entries_first(f->w, p->w, p->C, p->M);
@@ -102,14 +102,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct depthwise *p = of;
+    const struct depthwise *p = params;
     return (double)p->B * (double)p->N * (double)p->M * (double)p->C;
 }
 
 const struct form layer_depthwise_form = {
-    "layer", sizeof(struct depthwise_form), prepare, load, run, NULL, multiply_adds};
+    .name = "layer", .state = sizeof(struct depthwise_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_depthwise = {
     .name = "depthwise",

@@ -29,10 +29,10 @@ static const struct tensor_row tensors[] = {
 
 static const struct letter letters[] = {{"K", "classes"}, {0}};
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct classes_head *)of = (struct classes_head){
+    *(struct classes_head *)params = (struct classes_head){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .K = lookup_size(&names, "K"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
@@ -41,7 +41,7 @@ static status resolve(void *of, const struct problem *p)
 
 static void run_chunk(const struct team *t)
 {
-    const struct classes_head *p = t->plan->of;
+    const struct classes_head *p = t->plan->params;
     const struct head_form *f = t->plan->state;
     size_t C = p->C;
 
@@ -63,21 +63,24 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct classes_head *p = plan->of;
+    const struct classes_head *p = plan->params;
     struct head_form *f = plan->state;
-    arena_reals(&plan->arena, PER_RUN, &f->means, "the means over the tokens", p->B, p->C, 1, 1);
+    arena_reals(&plan->arena, PER_RUN, &f->means, "the means over the tokens", p->B, p->C);
     return arena_status(&plan->arena);
 }
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct classes_head *p = of;
+    const struct classes_head *p = params;
     return (double)p->B * (double)p->C * ((double)p->N + (double)p->K);
 }
 
-const struct form layer_head_form = {"layer", sizeof(struct head_form), prepare, NULL, run, NULL, multiply_adds};
+const struct form layer_head_form = {
+    .name = "layer", .state = sizeof(struct head_form), .prepare = prepare, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_head = {
     .name = "head",

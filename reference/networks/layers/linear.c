@@ -29,10 +29,10 @@ static const struct tensor_row tensors[] = {
 
 static const struct letter letters[] = {{"D", "channels of y"}, {0}};
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct tokens_map *)of = (struct tokens_map){
+    *(struct tokens_map *)params = (struct tokens_map){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .D = lookup_size(&names, "D"), .gelu = lookup_given(&names, "gelu"),
         .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
@@ -42,7 +42,7 @@ static status resolve(void *of, const struct problem *p)
 
 static void run_chunk(const struct team *t)
 {
-    const struct tokens_map *p = t->plan->of;
+    const struct tokens_map *p = t->plan->params;
     const struct map_form *f = t->plan->state;
     size_t items = t->images * p->N, tile = layer_tile(p->D);
 
@@ -55,7 +55,7 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct tokens_map *p = plan->of;
+    const struct tokens_map *p = plan->params;
     struct map_form *f = plan->state;
     linear_prepare(&f->map, &linear_packed, &plan->arena, p->C, p->D);
     return arena_status(&plan->arena);
@@ -63,7 +63,7 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
-    const struct tokens_map *p = plan->of;
+    const struct tokens_map *p = plan->params;
     struct map_form *f = plan->state;
     linear_load(&f->map, 0, p->D, p->w, p->b);
     return status_ok();
@@ -71,13 +71,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct tokens_map *p = of;
+    const struct tokens_map *p = params;
     return (double)p->B * (double)p->N * (double)p->C * (double)p->D;
 }
 
-const struct form layer_linear_form = {"layer", sizeof(struct map_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_linear_form = {
+    .name = "layer", .state = sizeof(struct map_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_linear = {
     .name = "linear",

@@ -30,10 +30,10 @@ static const struct tensor_row tensors[] = {
 
 static const struct letter letters[] = {{"N'", "tokens of y, N/4"}, {0}};
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct merge *)of = (struct merge){
+    *(struct merge *)params = (struct merge){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .W = p->grid.size[1], .g = lookup_tensor(&names, "norm_g"), .b = lookup_tensor(&names, "norm_b"),
         .w = lookup_tensor(&names, "w"),
@@ -52,7 +52,7 @@ static void gather(real *row, const real *x, const struct merge *p, size_t n)
 
 static void run_chunk(const struct team *t)
 {
-    const struct merge *p = t->plan->of;
+    const struct merge *p = t->plan->params;
     const struct merge_form *f = t->plan->state;
     size_t C = p->C, patches = p->N / 4, items = t->images * patches, tile = layer_tile(4 * C);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
@@ -66,16 +66,16 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct merge *p = plan->of;
+    const struct merge *p = plan->params;
     struct merge_form *f = plan->state;
     linear_prepare(&f->map, &linear_packed, &plan->arena, 4 * p->C, 2 * p->C);
-    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C, 1);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of patches", layer_tile(4 * p->C), 4, p->C);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct merge *p = plan->of;
+    const struct merge *p = plan->params;
     struct merge_form *f = plan->state;
     linear_load(&f->map, 0, 2 * p->C, p->w, NULL);
     return status_ok();
@@ -83,13 +83,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct merge *p = of;
+    const struct merge *p = params;
     return (double)p->B * (double)(p->N / 4) * (double)p->C * (8 * (double)p->C + 12);
 }
 
-const struct form layer_merge_form = {"layer", sizeof(struct merge_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_merge_form = {
+    .name = "layer", .state = sizeof(struct merge_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_merge = {
     .name = "merge",

@@ -59,10 +59,10 @@ static status derive(struct problem *p)
     return status_ok();
 }
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct mlp *)of = (struct mlp){
+    *(struct mlp *)params = (struct mlp){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .hidden = lookup_size(&names, "r") * lookup_size(&names, "C"),
         .H = p->grid.size[0], .W = p->grid.size[1], .depthwise = lookup_given(&names, "depthwise"),
@@ -89,7 +89,7 @@ static void convolve(real *z, const real *hidden, const struct mlp *p, const rea
 
 static void run_chunk(const struct team *t)
 {
-    const struct mlp *p = t->plan->of;
+    const struct mlp *p = t->plan->params;
     const struct mlp_form *f = t->plan->state;
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
@@ -114,21 +114,21 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct mlp *p = plan->of;
+    const struct mlp *p = plan->params;
     struct mlp_form *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t together = p->depthwise ? chunk_images(p->N, p->B) : 0;
     linear_prepare(&f->first, &linear_packed, arena, p->C, p->hidden);
     linear_prepare(&f->second, &linear_packed, arena, p->hidden, p->C);
-    arena_reals(arena, PERSISTENT, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden, 1, 1);
-    arena_reals(arena, PER_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden, 1);
-    arena_reals(arena, PER_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden, 1, 1);
+    arena_reals(arena, PERSISTENT, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden);
+    arena_reals(arena, PER_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden);
+    arena_reals(arena, PER_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden);
     return arena_status(arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct mlp *p = plan->of;
+    const struct mlp *p = plan->params;
     struct mlp_form *f = plan->state;
     linear_load(&f->first, 0, p->hidden, p->w_1, p->b_1);
     linear_load(&f->second, 0, p->C, p->w_2, p->b_2);
@@ -138,7 +138,7 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct mlp *p = plan->of;
+    const struct mlp *p = plan->params;
     const struct batch batch = {
         .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C,
         .chunk = p->depthwise ? chunk_images(p->N, p->B) : p->B,
@@ -146,13 +146,16 @@ static status run(struct plan *plan, real *y, const real *x)
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct mlp *p = of;
+    const struct mlp *p = params;
     return (double)p->B * (double)p->N * (double)p->hidden * (2 * (double)p->C + (p->depthwise ? 9 : 0));
 }
 
-const struct form layer_mlp_form = {"layer", sizeof(struct mlp_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_mlp_form = {
+    .name = "layer", .state = sizeof(struct mlp_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_mlp = {
     .name = "mlp",

@@ -32,17 +32,17 @@ static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
     {.name = "g", .shape = "C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain"},
     {.name = "b", .shape = "C", .fan_in = "C", .meaning = "bias"},
-    {.name = "mean", .shape = "C", .when = "kind=batch", .fan_in = "C", .observed = true,
+    {.name = "mean", .shape = "C", .when = "kind=batch", .fan_in = "C", .running_statistic = true,
      .meaning = "kept mean of each channel"},
     {.name = "var", .shape = "C", .when = "kind=batch", .fan_in = "1", .adjust = layer_adjust_variance,
-     .observed = true, .meaning = "kept variance of each channel"},
+     .running_statistic = true, .meaning = "kept variance of each channel"},
     {0}
 };
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct norm *)of = (struct norm){
+    *(struct norm *)params = (struct norm){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .batch = lookup_choice(&names, "kind") == 1, .epsilon = lookup_number(&names, "epsilon"),
         .g = lookup_tensor(&names, "g"), .b = lookup_tensor(&names, "b"),
@@ -53,7 +53,7 @@ static status resolve(void *of, const struct problem *p)
 
 static void run_chunk(const struct team *t)
 {
-    const struct norm *p = t->plan->of;
+    const struct norm *p = t->plan->params;
     const struct norm_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
 
@@ -72,16 +72,16 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct norm *p = plan->of;
+    const struct norm *p = plan->params;
     struct norm_form *f = plan->state;
-    arena_reals(&plan->arena, PERSISTENT, &f->factor, "factors of the channels", p->batch ? p->C : 0, 1, 1, 1);
-    arena_reals(&plan->arena, PERSISTENT, &f->summand, "summands of the channels", p->batch ? p->C : 0, 1, 1, 1);
+    arena_reals(&plan->arena, PERSISTENT, &f->factor, "factors of the channels", p->batch ? p->C : 0);
+    arena_reals(&plan->arena, PERSISTENT, &f->summand, "summands of the channels", p->batch ? p->C : 0);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct norm *p = plan->of;
+    const struct norm *p = plan->params;
     struct norm_form *f = plan->state;
     if (p->batch) layer_fold(f->factor, f->summand, p->g, p->b, p->mean, p->var, p->C, p->epsilon);
     return status_ok();
@@ -89,13 +89,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct norm *p = of;
+    const struct norm *p = params;
     return (p->batch ? 1 : 3) * (double)p->B * (double)p->N * (double)p->C;
 }
 
-const struct form layer_norm_form = {"layer", sizeof(struct norm_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_norm_form = {
+    .name = "layer", .state = sizeof(struct norm_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_norm_of_tokens = {
     .name = "norm",

@@ -81,10 +81,10 @@ static status derive(struct problem *p)
     return s.code ? s : problem_set_size(p, "N'", out.tokens);
 }
 
-static status resolve(void *of, const struct problem *problem)
+static status resolve(void *params, const struct problem *problem)
 {
     struct lookup names = {.problem = problem};
-    struct patch *p = of;
+    struct patch *p = params;
     int axes = problem->grid.axes;
     grid out = {0};
     status s = layer_patch_grid(&out, problem);
@@ -134,7 +134,7 @@ static void gather(real *row, const real *x, const struct patch *p, size_t n)
 
 static void run_chunk(const struct team *t)
 {
-    const struct patch *p = t->plan->of;
+    const struct patch *p = t->plan->params;
     const struct patch_form *f = t->plan->state;
     size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
@@ -148,17 +148,17 @@ static void run_chunk(const struct team *t)
 
 static status prepare(struct plan *plan)
 {
-    const struct patch *p = plan->of;
+    const struct patch *p = plan->params;
     struct patch_form *f = plan->state;
     linear_prepare(&f->map, &linear_packed, &plan->arena, p->M * p->C, p->D);
-    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C, 1);
-    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C, 1);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C);
+    arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C);
     return arena_status(&plan->arena);
 }
 
 static status load(struct plan *plan)
 {
-    const struct patch *p = plan->of;
+    const struct patch *p = plan->params;
     struct patch_form *f = plan->state;
     for (size_t d = 0; d < p->D; d++) entries_first(f->w + d * p->M * p->C, p->w + d * p->C * p->M, p->C, p->M);
     linear_load(&f->map, 0, p->D, f->w, p->b);
@@ -167,13 +167,16 @@ static status load(struct plan *plan)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct patch *p = of;
+    const struct patch *p = params;
     return (double)p->B * (double)p->windows * (double)p->M * (double)p->C * (double)p->D;
 }
 
-const struct form layer_patch_form = {"layer", sizeof(struct patch_form), prepare, load, run, NULL, multiply_adds};
+const struct form layer_patch_form = {
+    .name = "layer", .state = sizeof(struct patch_form), .prepare = prepare, .load = load, .run = run,
+    .multiply_adds = multiply_adds,
+};
 
 const struct declaration layer_patch = {
     .name = "patch",

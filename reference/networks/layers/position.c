@@ -17,10 +17,10 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-static status resolve(void *of, const struct problem *p)
+static status resolve(void *params, const struct problem *p)
 {
     struct lookup names = {.problem = p};
-    *(struct position *)of = (struct position){
+    *(struct position *)params = (struct position){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .table = lookup_tensor(&names, "table"),
     };
@@ -29,7 +29,7 @@ static status resolve(void *of, const struct problem *p)
 
 static void run_chunk(const struct team *t)
 {
-    const struct position *p = t->plan->of;
+    const struct position *p = t->plan->params;
     size_t C = p->C, items = t->images * p->N;
     for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++)
@@ -38,13 +38,13 @@ static void run_chunk(const struct team *t)
 
 static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, run_chunk); }
 
-static double multiply_adds(const void *of)
+static double multiply_adds(const void *params)
 {
-    const struct position *p = of;
+    const struct position *p = params;
     return (double)p->B * (double)p->N * (double)p->C;
 }
 
-const struct form layer_position_form = {"layer", 0, NULL, NULL, run, NULL, multiply_adds};
+const struct form layer_position_form = {.name = "layer", .run = run, .multiply_adds = multiply_adds};
 
 const struct declaration layer_position = {
     .name = "position",
