@@ -30,8 +30,7 @@ static status compute(struct tensor *y, struct plan *plan)
 /* Two minutes on an emulated device, which makes 10^7 multiply-adds in a second. */
 #define WORK_EMULATED 1e9
 
-/* Multiply-adds that are allowed. */
-static double work_allowed(const struct call *c)
+double work_allowed(const struct call *c)
 {
     if (problem_given(&c->own, "max-work")) return problem_number(&c->own, "max-work");
     return device_is_emulated(own_text(c, "device", NULL)) ? WORK_EMULATED : WORK_OF_HOURS;
@@ -78,8 +77,7 @@ static const struct option options[] = {
      .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain versions"},
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
-    {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N",
-     .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e9)"},
+    OPTION_MAX_WORK,
     {0}
 };
 

@@ -9,6 +9,7 @@
 
 #include "../networks/operators.h"
 #include "../networks/network.h"
+#include "../runtime/sizes.h"
 #include "words.h"
 
 /* A command line, sorted. */
@@ -23,6 +24,8 @@ struct call {
     const char *input[2], *output;
     const char **file;                          /* all inputs, where a command takes many */
     int files;
+    const char **repeated;                      /* values of the option that may be repeated */
+    int repetitions;
 };
 
 struct command {
@@ -33,11 +36,12 @@ struct command {
     const char *inputs[2];                      /* what its files are called; one in [ ] may be missing */
     bool many;                                  /* takes any number of the first */
     bool output;                                /* writes a file, -o */
+    const char *repeats;                        /* own option that may be given several times; or NULL */
     status (*run)(const struct call *);
 };
 
 extern const struct command list_command, help_command, version_command, apply_command, tokens_command,
-    parameters_command, compare_command, spectrum_command, resample_command, network_command;
+    parameters_command, verify_command, compare_command, spectrum_command, resample_command, network_command;
 
 /* The command of that name, or NULL. */
 const struct command *command_find(const struct command *const *commands, const char *name);
@@ -48,10 +52,24 @@ const char *command_names(char *text, size_t size, const struct command *const *
 /* The value of an own option; `missing` if it is not given and has no default. */
 const char *own_text(const struct call *c, const char *option, const char *missing);
 
+/* The operator's options, --channels and --batch, and OPTIONS_SIZES. */
+struct problem_sizes own_sizes(const struct call *c);
+
+/* The value of --max-work; else what an apply on this --device may take (apply.c). */
+double work_allowed(const struct call *c);
+
+/* Make x and the parameters of a problem with sizes, as the command's options OPTIONS_IMAGES say; the caller frees
+ * p->tensor[0].data and *block.  The limit of --max-memory holds for these and `more` reals (tokens.c). */
+#define ORIGIN_TEXT 200
+status draw_input(struct problem *p, const struct call *c, size_t more, real **block, char origin[ORIGIN_TEXT]);
+
 /* Options that several commands share. */
 #define OPTION_MAX_MEMORY \
     {.name = "max-memory", .kind = OPTION_CHOICE, .default_value = "", .value = "BYTES", \
      .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
+#define OPTION_MAX_WORK \
+    {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N", \
+     .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e9)"}
 #define OPTION_DEVICE \
     {.name = "device", .kind = OPTION_CHOICE, .default_value = "", .value = "N", \
      .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
@@ -61,6 +79,8 @@ const char *own_text(const struct call *c, const char *option, const char *missi
      .meaning = "channels of a token"}, \
     {.name = "batch", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
      .meaning = "images"}, \
+    OPTIONS_IMAGES
+#define OPTIONS_IMAGES \
     {.name = "images", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE", \
      .meaning = "an IDX file, gzipped or not, or a PNG (Fashion-MNIST; noise without it)"}, \
     {.name = "patch", .kind = OPTION_INTEGER, .default_value = "4", .low = 1, .high = 64, \
@@ -69,6 +89,13 @@ const char *own_text(const struct call *c, const char *option, const char *missi
      .meaning = "the first image taken"}, \
     {.name = "seed", .kind = OPTION_INTEGER, .default_value = "1", .low = 0, .high = 1e9, \
      .meaning = "of all that is drawn: same seed, same bytes"}
+#define OPTIONS_SIZES \
+    {.name = "sizes", .kind = OPTION_CHOICE, .default_value = "", .value = "LETTER=n,...", \
+     .meaning = "sizes that grid and channels leave open"}, \
+    {.name = "without", .kind = OPTION_CHOICE, .default_value = "", .value = "NAME,...", \
+     .meaning = "optional tensors to leave out"}, \
+    {.name = "grid", .kind = OPTION_GRID, .default_value = "", .low = 1, .high = 3, \
+     .meaning = "for operators that know no grid: how their tokens lie"}
 
 /* Print the answer to --help after these words; command is NULL if they begin with none. */
 status print_help(const struct command *const *commands, const struct command *command, const struct words *w);

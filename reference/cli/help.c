@@ -385,20 +385,6 @@ static void print_manual(const struct command *const *commands)
 
 /* ---- help, and the answer to --help ------------------------------------------ */
 
-const struct command *command_find(const struct command *const *commands, const char *name)
-{
-    while (*commands && strcmp((*commands)->own.name, name)) commands++;
-    return *commands;
-}
-
-const char *command_names(char *text, size_t size, const struct command *const *commands)
-{
-    size_t at = 0;
-    for (const struct command *const *c = commands; *c && at < size; c++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ", (*c)->own.name);
-    return text;
-}
-
 static status print_topic(const struct command *const *commands, const char *name)
 {
     const struct declaration *d = operator_find(name);

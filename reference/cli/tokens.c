@@ -6,7 +6,6 @@
 #include "../io/safetensors.h"
 #include "../io/tokens.h"
 #include "../runtime/lookup.h"
-#include "../runtime/sizes.h"
 #include "command.h"
 
 /* The source of the tokens, from the options of a command. */
@@ -59,35 +58,36 @@ static status tokens(const struct call *c)
 
 /* ---- parameters ------------------------------------------------------------- */
 
+status draw_input(struct problem *p, const struct call *c, size_t more, real **block, char origin[ORIGIN_TEXT])
+{
+    struct token_source source = source_of(c);
+    size_t inputs = problem_input_count(p), B = problem_size(p, "B"), C = problem_size(p, "C");
+    size_add(&more, problem_parameters(p), 1);
+    status s = allow(c, B, &p->grid, C, more);
+    if (s.code) return s;
+    real *x = memory_reals(inputs, 1, 1, 1);
+    if (!x) return out_of_memory("x");
+    s = tokens_make(x, B, &p->grid, C, &source, origin, ORIGIN_TEXT);
+    if (!s.code) s = problem_draw(p, source.seed, block);
+    p->tensor[0].data = x;
+    return s;
+}
+
 static status parameters(const struct call *c)
 {
     struct problem p;
-    struct token_source source = source_of(c);
     struct tensor all[PROBLEM_TENSORS];
-    real *x = NULL, *block = NULL;
-    char origin[200];
-
-    /* Step 1: all sizes, and whether their memory is allowed. */
-    struct problem_sizes o = {
-        .words = c->words, .word = c->word, .grid = own_text(c, "grid", NULL),
-        .batch = problem_size(&c->own, "B"), .channels = problem_size(&c->own, "C"),
-        .sizes = own_text(c, "sizes", NULL), .without = own_text(c, "without", NULL),
-    };
-    status s = problem_from_sizes(&p, c->operator, &o);
-    if (!s.code) s = allow(c, o.batch, &p.grid, o.channels, problem_parameters(&p));
+    real *block = NULL;
+    char origin[ORIGIN_TEXT];
+    struct problem_sizes sizes = own_sizes(c);
+    status s = problem_from_sizes(&p, c->operator, &sizes);
     if (s.code) return s;
-
-    /* Step 2: tokens, parameters, the file. */
-    x = memory_reals(problem_input_count(&p), 1, 1, 1);
-    if (!x) s = out_of_memory("x");
-    if (!s.code) s = tokens_make(x, o.batch, &p.grid, o.channels, &source, origin, sizeof origin);
-    if (!s.code) s = problem_draw(&p, source.seed, &block);
-    p.tensor[0].data = x;
+    s = draw_input(&p, c, 0, &block, origin);
     if (!s.code) s = safetensors_write(c->output, all, problem_list(all, &p));
-    if (!s.code) printf("tokens of %s\n%zu parameters, drawn with seed %llu\n", origin, problem_parameters(&p),
-                        (unsigned long long)source.seed);
+    if (!s.code) printf("tokens of %s\n%zu parameters, drawn with seed %.0f\n", origin, problem_parameters(&p),
+                        problem_number(&c->own, "seed"));
     memory_free(block);
-    memory_free(x);
+    memory_free(p.tensor[0].data);
     return s;
 }
 
@@ -107,12 +107,7 @@ const struct command tokens_command = {
 
 static const struct option parameter_options[] = {
     OPTIONS_TOKENS,
-    {.name = "sizes", .kind = OPTION_CHOICE, .default_value = "", .value = "LETTER=n,...",
-     .meaning = "sizes that grid and channels leave open"},
-    {.name = "without", .kind = OPTION_CHOICE, .default_value = "", .value = "NAME,...",
-     .meaning = "optional tensors to leave out"},
-    {.name = "grid", .kind = OPTION_GRID, .default_value = "", .low = 1, .high = 3,
-     .meaning = "for operators that know no grid: how their tokens lie"},
+    OPTIONS_SIZES,
     OPTION_MAX_MEMORY,
     {0}
 };

@@ -11,19 +11,12 @@
 #include <string.h>
 #include "../io/atomic_file.h"
 #include "../io/safetensors.h"
-#include "../runtime/lookup.h"
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &list_command, &help_command, &version_command, &apply_command, &parameters_command, &compare_command,
-    &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
+    &list_command, &help_command, &version_command, &apply_command, &parameters_command, &verify_command,
+    &compare_command, &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
-
-const char *own_text(const struct call *c, const char *option, const char *missing)
-{
-    const char *text = problem_text(&c->own, option);
-    return text && *text ? text : missing;
-}
 
 /* ---- the words of a command ------------------------------------------- */
 
@@ -87,10 +80,14 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
                              c->operator ? c->operator->name : c->command->own.name);
         const char **list = d == c->operator ? c->word : own;
         int *count = d == c->operator ? &c->words : owned;
+        bool flag = d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG;
+        if (!flag && !has_value(w, i)) return bad_input("option %s: found no value, expected one", word);
+        if (c->command->repeats && !strcmp(word + 2, c->command->repeats)) {
+            c->repeated[c->repetitions++] = w->word[++i];
+            continue;
+        }
         list[(*count)++] = word;
-        if (d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG) continue;
-        if (!has_value(w, i)) return bad_input("option %s: found no value, expected one", word);
-        list[(*count)++] = w->word[++i];
+        if (!flag) list[(*count)++] = w->word[++i];
     }
     return status_ok();
 }
@@ -142,10 +139,13 @@ static status perform(const struct command *command, const struct words *w)
     const char **own = calloc((size_t)w->count + 1, sizeof *own);
     c.word = calloc((size_t)w->count + 1, sizeof *c.word);
     c.file = calloc((size_t)w->count + 1, sizeof *c.file);
-    status s = own && c.word && c.file ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
+    c.repeated = calloc((size_t)w->count + 1, sizeof *c.repeated);
+    bool found = own && c.word && c.file && c.repeated;
+    status s = found ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
     if (!s.code) s = problem_create(&c.own, &command->own, owned, own);
     if (!s.code) s = check_files(&c);
     if (!s.code) s = command->run(&c);
+    free(c.repeated);
     free(c.file);
     free(c.word);
     free(own);

@@ -22,6 +22,7 @@
 
 #include "linear.h"
 #include "plan.h"
+#include "share.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,13 +62,6 @@ struct team_count {
     bool open;
     size_t *taken;              /* how many items of every share, the team's (flight.c) */
 };
-
-/* First item of share `part` of `parts`; share `parts` begins after the last item.  If the shares are not equal, the
- * first ones have one more item. */
-static inline size_t share(size_t items, size_t part, size_t parts)
-{
-    return items / parts * part + (part < items % parts ? part : items % parts);
-}
 
 /* team_next for several threads. */
 bool team_next_shared(const struct team *t, size_t items, size_t *item);

@@ -1,8 +1,8 @@
 /* linear.c -- linear maps of tokens, as products of matrices; see linear.h */
 
 #include "linear.h"
-#include "batch.h"
 #include "product.h"
+#include "share.h"
 
 void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
                 const real *weight, const real *bias, size_t tokens, size_t in, size_t out)

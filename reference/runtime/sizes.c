@@ -38,9 +38,29 @@ static bool has_grid(const struct declaration *d)
     return false;
 }
 
+/* Small values for required options that are missing: a plane, a kernel of 3 along each axis of the grid, 3. */
+static int add_required(const char *word[], char key[PROBLEM_OPTIONS][32], int words, const struct declaration *d)
+{
+    static const char *const kernels[] = {"3", "3", "3x3", "3x3x3"};
+    int given = words, axes = 2;
+    for (int o = 0; o < PROBLEM_OPTIONS && d->options[o].name; o++) {
+        const struct option *option = &d->options[o];
+        grid g;
+        int w = 0;
+        snprintf(key[o], sizeof key[o], "--%s", option->name);
+        while (w < given && strcmp(word[w], key[o])) w++;
+        if (option->kind == OPTION_GRID && w + 1 < given && !grid_parse(&g, word[w + 1]).code) axes = g.axes;
+        if (w < given || option->default_value || option->kind == OPTION_FLAG) continue;
+        word[words++] = key[o];
+        word[words++] = option->kind == OPTION_GRID ? "6x12" : option->kind == OPTION_KERNEL ? kernels[axes] : "3";
+    }
+    return words;
+}
+
 static status create(struct problem *p, const struct declaration *d, const struct problem_sizes *o)
 {
-    const char *word[WORDS + 2];
+    const char *word[WORDS + 2 + 2 * PROBLEM_OPTIONS];
+    char key[PROBLEM_OPTIONS][32];
     int words = o->words;
     if (words > WORDS) return bad_input("found %d words of options, expected at most %d", words, WORDS);
     for (int w = 0; w < words; w++) word[w] = o->word[w];
@@ -48,6 +68,7 @@ static status create(struct problem *p, const struct declaration *d, const struc
         word[words++] = "--grid";
         word[words++] = o->grid;
     }
+    if (o->small) words = add_required(word, key, words, d);
     return problem_create(p, d, words, word);
 }
 
@@ -120,6 +141,19 @@ static status name_open_letters(const struct problem *p, status error)
     return bad_input("size %s is not known, expected --sizes %s", first, list);
 }
 
+/* Shapes with small sizes for letters that are left open: primes, after 8, which groups of channels may divide. */
+static status shape_small(struct problem *p, const char *without, status s)
+{
+    static const size_t small[] = {8, 3, 5, 7, 11, 13, 17, 19};
+    char letter[4];
+    for (size_t n = 0; n < sizeof small / sizeof *small && s.code && strstr(s.message, "is not known"); n++) {
+        if (!problem_open_letter(letter, p)) break;
+        s = problem_set_size(p, letter, small[n]);
+        if (!s.code) s = problem_shape(p, listed, &without);
+    }
+    return s;
+}
+
 /* The second of their shapes for the tensors of a list, where they have two. */
 static status take_second(struct problem *p, const char *list)
 {
@@ -155,7 +189,9 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
     }
 
     /* Step 2: the shapes, and how the tokens of x lie. */
-    if ((s = problem_shape(p, listed, &without)).code) return name_open_letters(p, s);
+    s = problem_shape(p, listed, &without);
+    if (o->small) s = shape_small(p, without, s);
+    if (s.code) return name_open_letters(p, s);
     if ((s = take_second(p, o->second)).code) return s;
     if (!p->grid.axes) {
         char line[24];

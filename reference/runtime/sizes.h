@@ -28,6 +28,7 @@ struct problem_sizes {
     const char *sizes;          /* "D=16,R=4", parted by commas or blanks; NULL: none */
     const char *without;        /* optional tensors that are absent, likewise; NULL: none */
     const char *second;         /* tensors of the second of their shapes, "rpe", likewise; NULL: none */
+    bool small;                 /* required options and sizes that are left open get small values */
 };
 
 /* A problem with options, sizes and shapes, and without data.

@@ -1,4 +1,5 @@
-/* failing_io.c -- a malloc that fails, and an fsync that is interrupted, for a program and all its libraries (glibc only)
+/* failing_io.c -- a malloc that fails, an fsync that is interrupted, and a wrong exponential, for a program and all its
+ * libraries (glibc only)
  *
  *     LD_PRELOAD=refusing.so REFUSE=12 REFUSE_ALL=1 REFUSE_REPORT=file build/twicetold ...
  *
@@ -8,7 +9,11 @@
  *
  *     LD_PRELOAD=refusing.so SIGNAL_AT_FSYNC=15 build/twicetold ...
  *
- * The program receives the signal when it calls fsync: its temporary file is complete, and not yet renamed. */
+ * The program receives the signal when it calls fsync: its temporary file is complete, and not yet renamed.
+ *
+ *     LD_PRELOAD=refusing.so EXPONENT=2 build/twicetold verify msa
+ *
+ * exp(x) becomes exp(EXPONENT x): the softmax of the naive forms is wrong.  Fast forms have an exponential of their own. */
 
 #define _GNU_SOURCE
 
@@ -16,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -170,6 +176,18 @@ int fsync(int file)
     if (number) raise((int)strtol(number, NULL, 10));
     return (int)syscall(SYS_fsync, file);
 }
+
+/* ---- an exponential ------------------------------------------------------------- */
+
+double exp(double x)
+{
+    static double (*real_exp)(double);
+    const char *factor = getenv("EXPONENT");
+    if (!real_exp) *(void **)&real_exp = dlsym(RTLD_NEXT, "exp");
+    return real_exp(factor ? strtod(factor, NULL) * x : x);
+}
+
+float expf(float x) { return (float)exp((double)x); }
 
 /* ---- main ----------------------------------------------------------------------- */
 

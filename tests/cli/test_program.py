@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 from support import suite
 from support.suite import BUILD, DOUBLE, TREE, read, read_tensors, run, write, write_tensors
 
@@ -24,6 +25,7 @@ NARROW = read(os.path.join(BUILD, "twicetold"))[4] == 1     # addresses of 32 bi
 
 PRECISION = "double" if DOUBLE else "float"
 ROUNDOFF = 2.0 ** -53 if DOUBLE else 2.0 ** -24     # the largest relative error of one rounding
+SHIM = os.path.join(os.path.dirname(BUILD) if DOUBLE else BUILD, "tests", "cli", "failing_io.so")
 PYTHON = shlex.split(os.environ.get("PYTHON") or sys.executable)
 
 
@@ -156,6 +158,22 @@ BAD = [
     ("parameters msa --grid 2x2 --channels 4 in -o y", "found 'in'"),
     ("parameters msa --grid 2x2 --channels 4 --max-memory 100 -o y", "msa: needs "),
     ("parameters fc --channels 60000 --sizes M=60000,N=60000,D=60000 -o y", "fc: "),
+    ("verify", "verify: found no operator"),
+    ("verify linear", "linear: has one form, expected an operator with several"),
+    ("verify msa in", "msa: found 'in', expected an option"),
+    ("verify msa -o y", "msa: found '-o', expected an option"),
+    ("verify msa --form cuba", "form 'cuba': not known, expected one of naive, fast, cuda1"),
+    ("verify msa --form fast --form", "option --form: found no value"),
+    ("verify msa --form fast --form=", "form '': not known, expected one of naive, fast"),
+    ("verify msa --form fast --seed 1 --seed 1", "option --seed: given twice"),
+    ("verify msa --form fast --device host", "option --device: found 'host', but no form that runs on a device"),
+    ("verify msa --device gpu", "option --device: found 'gpu', expected a number from 0, or host"),
+    ("verify msa --form fast --form cuda1 --device 999", "form cuda1: needs a CUDA device: "),
+    ("verify msa --heads 5", "option --heads: found 5"),
+    ("verify lisa --sizes Z=2", "option --sizes: found 'Z=2', expected LETTER=n"),
+    ("verify structsa --grid 12 --kernel 3x3", "option --kernel: found 2 axes, expected 1"),
+    ("verify msa --max-memory 1K", "bytes of memory, allowed are 1024 (option"),
+    ("verify msa --max-work 10", "msa: naive: makes 3.42e+05 multiply-adds, allowed are 10 (option --max-work)"),
     ("compare", "compare: input: missing, expected A.safetensors"),
     ("compare in", "compare: input: missing, expected B.safetensors"),
     ("compare in twin twin", "third input 'twin'"),
@@ -331,7 +349,7 @@ class Output(Case):
         if suite.WRAPPER or "ASAN_OPTIONS" in os.environ:
             self.skipTest("no other library may be loaded first")
         before = sorted(os.listdir())
-        preload = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "tests", "cli", "failing_io.so")}
+        preload = {**os.environ, "LD_PRELOAD": SHIM}
         for writer in self.writers:
             for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGKILL:
                 with self.subTest(writer=writer, signal=number):
@@ -411,6 +429,8 @@ class Commands(Case):
             ("help tokens", "twicetold tokens --grid GRID --channels C"),
             ("tokens -h", "twicetold tokens --grid GRID"),
             ("help spectrum", "twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors"),
+            ("help verify", "twicetold verify OPERATOR [options of the operator] [--channels C]"),
+            ("verify lisa --help", "options of verify\n"), ("help --man", "\n.SS verify\n"),
             ("help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"),
             ("measure --help", "usage: measure"), ("measure lisa -h", "usage: measure"),
             ("help --man", "\n.SS network\n"), ("help --man", "\n.BI \\-\\-max\\-memory \" BYTES\"\n"),
@@ -452,7 +472,9 @@ class Commands(Case):
             ("apply lisa --form = n", "naive\n", "--grid"), ("parameters elsa --without g", "ghost_mul\n", "rk"),
             ("parameters chopd --sizes R", "R=\n", "--"), ("tokens --", "--images\n", "--equation"),
             ("compare --", "--tolerance\n", "-o"), ("compare --", "--floor\n", "-o"),
-            ("resample lisa --by s", "spectrum\n", "--from"), ("apply msa --form c", "cuda\n", "--grid"),
+            ("resample lisa --by s", "spectrum\n", "--from"), ("verify l", "lisa\n", "tokens"),
+            ("verify lisa --form f", "fftw\n", "--grid"), ("verify lisa --", "--batch\n", "-o"),
+            ("apply msa --form c", "cuda\n", "--grid"),
             ("apply msa --device h", "host\n", "cuda")))
         self.assertEqual(self.succeeds("complete apply lisa m"), "")
 
@@ -489,6 +511,59 @@ class Commands(Case):
             rounding = {"tf32": 2.0 ** -11, "bf16": 2.0 ** -8}.get(form.rpartition("-")[2])
             self.succeeds(f"apply {operator}{options} --form {form}{device} x -o z")
             self.succeeds("compare z y" + (f" --tolerance {64 * rounding}" if rounding else ""))
+
+    def verified(self, words, status=0, **settings):
+        """Run verify; return the lines of its table by form: largest error, bound, rms, bound, and perhaps a word."""
+        done = run(f"verify {words}", **settings)
+        self.assertEqual(done.status, status, f"{words}: {done.out}{done.err}")
+        return {form: entries for form, *entries in map(str.split, done.out.splitlines()[3:])}
+
+    def test_verify_holds_for_every_form(self):
+        def verify(operator, forms):
+            table = self.verified(operator)
+            self.assertEqual(list(table), [form for form in forms[1:] if not form.startswith("cuda")])
+            for largest, bound, rms, rms_bound in table.values():
+                self.assertTrue(float(largest) <= float(bound) and float(rms) <= float(rms_bound), table)
+
+        self.for_each(verify, self.operators())
+        kernels = [form for form in dict(self.operators())["lisa"] if form.startswith("cuda")]
+        for words, forms in (("lisa --device host", ["fast", "fftw", *kernels]),
+                             ("lisa --equation 4 --form fftw", ["fftw"]),
+                             ("lisa --form cuda1 --form fast --form naive --device host", ["cuda1", "fast", "naive"]),
+                             ("elsa --variant final --heads 2", ["fast"]),
+                             ("structsa --grid 4x3x5", ["fast", "permuted"]),
+                             ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["fast"])):
+            table = self.verified(words)
+            self.assertEqual(list(table), forms, words)
+            self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
+
+    def test_verify_draws_what_parameters_draws(self):
+        """The same error as that of two results of apply."""
+        sizes = "msa --grid 5x7 --channels 6 --batch 3 --seed 4 --without w_o,b_o"
+        self.succeeds(f"parameters {sizes} -o w")
+        for form in "fast", "naive":
+            self.succeeds(f"apply msa --grid 5x7 --form {form} w -o {form}")
+        rms = self.succeeds("compare fast naive").splitlines()[1].split()[2]
+        self.assertEqual(self.verified(sizes)["fast"][2], rms)
+
+    def test_verify_finds_a_wrong_form(self):
+        """A wrong exponential spoils the naive softmax; the smallest change exceeds only the bound of the rms.  NaN is
+        beyond, in one form or in both.  The bounds are 32 sqrt(T) u and an eighth of it, with T multiply-adds for each
+        of the 2 x 72 x 12 entries of y, from --max-work."""
+        work = float(re.search(r"makes (\S+) multiply-adds", run("verify msa --max-work 1").err)[1])
+        bound = 32 * math.sqrt(work / (2 * 72 * 12)) * ROUNDOFF
+        for entries in self.verified("msa").values():
+            self.assertAlmostEqual(float(entries[1]), bound, delta=0.01 * bound)
+            self.assertAlmostEqual(float(entries[3]), bound / 8, delta=0.01 * bound / 8)
+        large = 1e308 if DOUBLE else 3e38
+        most, _, rms, _, word = self.verified(f"msa --scale {large}", 1)["fast"]
+        self.assertTrue(math.isnan(float(most)) and math.isnan(float(rms)) and word == "beyond")
+        if suite.WRAPPER or "ASAN_OPTIONS" in os.environ:
+            self.skipTest("no other library may be loaded first")
+        preload = {**os.environ, "LD_PRELOAD": SHIM}
+        for exponent, status in (1, 0), (1 + (2e-14 if DOUBLE else 1e-5), 1), (2, 1), (math.nan, 1):
+            entries = self.verified("msa", status, env={**preload, "EXPONENT": repr(exponent)})["fast"]
+            self.assertEqual(entries[4:], ["beyond"] * status)
 
     def test_tokens_depend_on_the_seed(self):
         """Of an image the seed makes the projection; without images, the noise."""

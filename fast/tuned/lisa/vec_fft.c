@@ -12,8 +12,9 @@
  * Between stages the place of a point is its digits, read as a mixed radix number.  The first stage reads by i and the
  * last writes by o, so that no pass only orders points. */
 
+#include "vec_fft.h"
 #include "circulant.h"
-#include "vec_pass.h"
+#include "turns.h"
 
 struct digit {
     size_t radix, power;        /* r_s, and the P that it divides */
@@ -127,17 +128,4 @@ void lane_fft_load(struct vec_fft *fft)
     split(digit, fft->n);
     for (size_t s = 0; s < fft->stages; s++)
         twiddle = load_stage(fft, digit, s, fft->places + 2 * s * fft->n, twiddle);
-}
-
-void lane_line(const struct lane_stage *stage, void *source, void *sink)
-{
-    lane_stage_through(stage, line_load, source, line_store, sink);
-}
-
-void vec_pass(const struct vec_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line)
-{
-    const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
-    enter(stage, source, line);
-    while (++stage < last) lane_line(stage, line, line);
-    leave(last, line, sink);
 }

@@ -75,7 +75,4 @@ void layer_fold(real *factor, real *summand, const real *g, const real *b, const
 /* A plane whose sides 2 divides, and N' = N/4 of its 2 x 2 patches, whose 4C numbers BLAS can count. */
 status layer_halve(struct problem *p);
 
-/* The grid of a patch's windows. */
-status layer_patch_grid(grid *out, const struct problem *p);
-
 #endif

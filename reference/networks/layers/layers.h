@@ -56,6 +56,9 @@ const struct declaration *layer_find(const char *name);
 /* The grid of y's tokens: that of x, but behind patch, merge and deform. */
 grid layer_grid(const struct problem *p);
 
+/* The grid of a patch's windows. */
+status layer_patch_grid(grid *out, const struct problem *p);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,15 @@
+/* share.h -- equal shares of work */
+
+#ifndef TWICETOLD_SHARE_H
+#define TWICETOLD_SHARE_H
+
+#include <stddef.h>
+
+/* Index of the first item of share `part`; share(items, parts, parts) is `items`.  Shares differ by at most one item,
+ * and the first are the larger ones. */
+static inline size_t share(size_t items, size_t part, size_t parts)
+{
+    return items / parts * part + (part < items % parts ? part : items % parts);
+}
+
+#endif

@@ -1,0 +1,87 @@
+"""test_layout.py -- which file may include which
+
+Reads every #include "..." of the tree.  A file belongs to the longest folder of MAY_INCLUDE that holds it.
+"""
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+from support import suite
+
+CONTRACTS, RUNTIME, IO = "reference", "reference/runtime", "reference/io"
+NETWORKS, CLI, LIBRARY = "reference/networks", "reference/cli", "reference/library"
+LISA_CIRCLES = "fast/tuned/lisa/circulant.h", "fast/tuned/lisa/fft.h"
+
+# Folders, and single files of others.  Every folder may include itself; naive and fast never meet.
+MAY_INCLUDE = {
+    CONTRACTS: (RUNTIME,),
+    RUNTIME: (),
+    IO: (RUNTIME,),
+    NETWORKS: (CONTRACTS, RUNTIME, IO, "fast/tuned/packed_linear.h", "fast/tuned/gelu.h", "fast/tuned/activations.h"),
+    CLI: (CONTRACTS, RUNTIME, IO, NETWORKS, "fast/cuda"),
+    LIBRARY: (CONTRACTS, RUNTIME, IO, NETWORKS),
+    "naive": (CONTRACTS, RUNTIME),
+    "fast": (CONTRACTS, RUNTIME),
+    "fast/cuda": (CONTRACTS, RUNTIME, *LISA_CIRCLES),
+}
+EVERYTHING = CONTRACTS, RUNTIME, IO, NETWORKS, CLI, LIBRARY, "naive", "fast", "fast/cuda"
+MAY_INCLUDE |= {"figures": EVERYTHING, "tests": (*EVERYTHING, "figures")}
+
+FILES = {os.path.relpath(os.path.join(folder, name), suite.TREE)
+         for top in ("reference", "naive", "fast", "tests", "figures")
+         for folder, _, names in os.walk(os.path.join(suite.TREE, top))
+         for name in names if name.endswith((".c", ".h", ".cc", ".cu"))}
+
+
+def text_of(path):
+    with open(os.path.join(suite.TREE, path)) as f:
+        return f.read()
+
+
+INCLUDES = {file: [os.path.normpath(os.path.join(os.path.dirname(file), path))
+                   for path in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text_of(file), re.M)] for file in FILES}
+
+
+def room_of(file):
+    return max((folder for folder in MAY_INCLUDE if file.startswith(folder + "/")), key=len)
+
+
+def module_of(file):
+    """A header and its source are one module.  emulator.h is a part of device.h, which alone includes it."""
+    return re.sub(r"^fast/cuda/(emulator|requests)$", "fast/cuda/device", os.path.splitext(file)[0])
+
+
+class Layout(unittest.TestCase):
+    def test_every_include_is_found(self):
+        self.assertGreater(sum(map(len, INCLUDES.values())), 500)
+        self.assertEqual([(file, path) for file in FILES for path in INCLUDES[file] if path not in FILES], [])
+
+    def test_folders_include_what_they_may(self):
+        def may(file, path):
+            room = room_of(file)
+            return {room_of(path), path} & {room, *MAY_INCLUDE[room]}
+
+        self.assertEqual([(file, path) for file in FILES for path in INCLUDES[file]
+                          if path in FILES and not may(file, path)], [])
+
+    def test_no_includes_form_a_circle(self):
+        """Take away modules that include none, or that none includes, until nothing changes: circles are left."""
+        left = {module_of(file): set() for file in FILES}
+        for file in FILES:
+            left[module_of(file)] |= {module_of(path) for path in INCLUDES[file]} - {module_of(file)}
+        while ends := left.keys() - ({m for m in left if left[m] & left.keys()} & set().union(*left.values())):
+            left = {module: left[module] - ends for module in left.keys() - ends}
+        self.assertEqual(left, {})
+
+    def test_reference_holds_contracts_alone(self):
+        for file in os.scandir(os.path.join(suite.TREE, "reference")):
+            if file.is_file():
+                header = os.path.splitext(f"reference/{file.name}")[0] + ".h"
+                contract = header in FILES and "extern const struct declaration " in text_of(header)
+                self.assertTrue(contract, file.name)
+
+
+if __name__ == "__main__":
+    suite.main()
