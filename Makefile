@@ -217,9 +217,9 @@ $F/exact/tests/%: $F/exact/tests/%.o $F/libexact.a
 EMULATING := $(filter tests/cuda/% tests/fuzz/% tests/library/test_library,$(TESTS))
 $(EMULATING:%=$F/%): $F/tests/cuda/kernels.cu.o $F/tests/cuda/runtime.cu.o $F/libemulated.a
 $(EMULATING:%=$D/%): $D/tests/cuda/kernels.cu.o $D/tests/cuda/runtime.cu.o $D/libemulated.a
-$(SCRIPTS:%=$F/%) $(SCRIPTS:%=$D/%): | $(PROGRAMS) $(LIBRARY) $F/tests/cli/failing_io.so
+$(SCRIPTS:%=$F/%) $(SCRIPTS:%=$D/%): | $(PROGRAMS) $(LIBRARY) $F/tests/cli/failing_io.so $D/tests/cli/failing_io.so
 	mkdir -p $(@D) && ln -sf $(abspath tests/$(lastword $(subst /tests/, ,$@))) $@
-$F/tests/cli/failing_io.so: tests/cli/failing_io.c $F/flags
+$F/tests/cli/failing_io.so $D/tests/cli/failing_io.so: tests/cli/failing_io.c $F/flags
 	mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(WARNINGS) -fPIC -shared $< -ldl -o $@
 
 # The naive forms in double, in one object that exports one function: the reference of suites in float.

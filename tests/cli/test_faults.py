@@ -5,8 +5,10 @@ libraries count, too.
 """
 import os
 import signal
+import sys
 import unittest
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import read, write
 

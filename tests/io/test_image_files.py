@@ -7,7 +7,9 @@ import itertools
 import os
 import random
 import struct
+import sys
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, write
 

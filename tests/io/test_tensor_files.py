@@ -4,7 +4,9 @@ test_safetensors.c has what no command shows: damaged files, memory, the C inter
 """
 import os
 import struct
+import sys
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import read, write
 

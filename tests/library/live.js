@@ -10,8 +10,8 @@
 
 "use strict";
 const fs = require("fs");
-const { library_open } = require("../chapters/live/library.js");
-const { scenes, draw_picture, shrink, fill_noise } = require("../chapters/live/scenes.js");
+const { library_open } = require("../../chapters/live/library.js");
+const { scenes, draw_picture, shrink, fill_noise } = require("../../chapters/live/scenes.js");
 
 /* Tensors and metadata of a safetensors file. */
 function read(path) {

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import unittest
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import BUILD, TREE
 
 BOTH = os.path.dirname(BUILD) if suite.DOUBLE else BUILD       # the folder of both precisions
 PRECISION = "float64" if suite.DOUBLE else "float32"
 LIBRARIES = ("twicetold", "twicetold-double")
-PROGRAM = TREE + "/tests/installed/program.c"
+PROGRAM = TREE + "/tests/library/installed_program.c"
 CC = shlex.split(os.environ.get("CC") or "cc")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 

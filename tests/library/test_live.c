@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 {
     char *slash;
     if (argc < 1 || !realpath(argv[0], module) || !(slash = strrchr(module, '/'))) return EXIT_FAILURE;
-    snprintf(slash, sizeof module - (size_t)(slash - module), "/../live/library.wasm");
+    snprintf(slash, sizeof module - (size_t)(slash - module), "/../../live/library.wasm");
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
 
     Suite *suite = suite_create("live");

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 
 os.environ["BUILD"] = suite.BUILD
