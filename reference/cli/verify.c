@@ -96,7 +96,7 @@ static status verify(const struct call *c)
 {
     struct problem p;
     struct problem_sizes sizes = own_sizes(c);
-    const struct form *form[OPERATOR_FORMS], *naive = operator_form_at(c->operator, 0);
+    const struct form *form[OPERATOR_FORMS] = {NULL}, *naive = operator_form_at(c->operator, 0);
     char origin[ORIGIN_TEXT];
     real *parameters = NULL, *y = NULL;
     size_t forms, results = 0, beyond = 0;
@@ -141,8 +141,8 @@ static const struct option options[] = {
 
 const struct command verify_command = {
     .own = {.name = "verify", .summary = "compare the forms of an operator on a random problem", .options = options},
-    .what = "Printed are the largest error and the root mean square (rms) of all, relative to the naive form, and\n"
-            "their bounds. The exit status is 1 if one is beyond its bound or NaN. Sizes that are not given are small.\n"
+    .what = "Printed are the largest error and the root mean square (rms) of all, relative to the naive form, with\n"
+            "their bounds. The exit status is 1 if one is beyond its bound or NaN. What is not given is small.\n"
             "Large logits (--scale) multiply the errors, and the bounds do not allow for that.",
     .operator = true,
     .repeats = "form",
