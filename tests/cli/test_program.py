@@ -25,7 +25,7 @@ NARROW = read(os.path.join(BUILD, "twicetold"))[4] == 1     # addresses of 32 bi
 
 PRECISION = "double" if DOUBLE else "float"
 ROUNDOFF = 2.0 ** -53 if DOUBLE else 2.0 ** -24     # the largest relative error of one rounding
-SHIM = os.path.join(os.path.dirname(BUILD) if DOUBLE else BUILD, "tests", "cli", "failing_io.so")
+SHIM = os.path.join(BUILD, "tests", "cli", "failing_io.so")
 PYTHON = shlex.split(os.environ.get("PYTHON") or sys.executable)
 
 
