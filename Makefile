@@ -8,7 +8,7 @@
 #   a variant       (another compiler, flags, sanitizer) is two lines in "Variants"
 #
 # Settings: CC (gcc or clang), CXX (g++), CFLAGS, CXXFLAGS, ARCH (empty: a portable build), CUDA (nvcc; empty: none),
-# ARCHES (GPU architectures), PYTHON, BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the commands.
+# ARCHES (of GPUs), PYTHON, BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the commands.
 
 BUILD    = build
 PREFIX   = /usr/local
@@ -27,7 +27,7 @@ $(if $(V),,.SILENT):
 MAKEFLAGS += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell nproc))
 comma := ,
 
-deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also clang, lint, valgrind, PyTorch, Chromium)
+deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also clang, PyTorch, Chromium, ...)
 	sh reference/cli/depend.sh install $(if $(DEVELOPER),developer)
 
 # The rest of this file looks for compilers and libraries, so other goals wait for `deps`, and then read the file again.
@@ -41,29 +41,29 @@ else
 
 # ---- Sources
 
-STANDALONE  = naive/standalone.c
 CONTRACTS_C := $(wildcard reference/*.c reference/runtime/*.c)
-NAIVE_C     := $(filter-out $(STANDALONE),$(wildcard naive/*.c))
+NAIVE_C     := $(filter-out naive/standalone.c,$(wildcard naive/*.c))
 FAST_C      := $(wildcard fast/*.c fast/tuned/*.c fast/tuned/*/*.c)
 NETWORKS_C  := $(wildcard reference/io/*.c reference/networks/*.c reference/networks/layers/*.c)
 INTERFACE_C := $(wildcard reference/library/*.c)
 CLI_C       := $(filter-out %/twicetold.c %/measure.c,$(wildcard reference/cli/*.c))
 LIBRARY_C   := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) $(NETWORKS_C) $(INTERFACE_C) $(CLI_C)
 EMULATED_C  := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
-DEVICE_C    := $(filter-out %_host.cc %/versions.cc %/emulator.cc %/requests.cc,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
+DEVICE_C    := $(wildcard fast/cuda/*.cu) fast/cuda/forms.cc
 LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
 FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
 COUNTING_C  := $(NAIVE_C) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
-               $(addprefix tests/support/,cases.c support.c fixture.c) $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
+               $(addprefix tests/support/,cases.c support.c fixture.c) \
+               $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
 WASM_C      := $(filter-out %/fft.c %/fftw.c,$(CONTRACTS_C) $(NAIVE_C) $(FAST_C)) reference/networks/operators.c \
                $(wildcard reference/library/wasm/*.c)
 
 # Suites.  Those of THEOREMS are compiled a second time for the exact build.  Suites that compute no reals run in float
 # alone.  SLOW suites run with FULL=1.
-THEOREMS   := $(filter-out %/test_hilo_errata,$(basename $(wildcard tests/*/test_*_theorems.c tests/*/test_*_readings.c \
-              tests/*/test_*_errata.c tests/msa/test_msa.c)))
+THEOREMS   := $(filter-out %/test_hilo_errata,$(basename tests/msa/test_msa.c \
+              $(wildcard $(foreach kind,theorems readings errata,tests/*/test_*_$(kind).c))))
 TESTS      := $(basename $(wildcard tests/*/test_*.c))
 SCRIPTS    := $(wildcard tests/*/test_*.py)
 EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
@@ -78,7 +78,7 @@ F := $(BUILD)
 D := $(BUILD)/double
 PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
 LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
-all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions, and for a GPU if nvcc is there
+all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions (and for a GPU)
 
 # ---- Compilers and libraries
 
@@ -109,7 +109,8 @@ NUMERICS = $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp
 HIDDEN   = -fPIC -fvisibility=hidden -MMD -MP
 COMMON   = $(CFLAGS) $(NUMERICS) $(FUSED) $(WARNINGS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(CPPFLAGS) $(HIDDEN)
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS) $(IDENTITY)
-EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(NUMERICS) $(filter-out -Wshadow,$(WARNINGS)) -Wno-unknown-pragmas $(CPPFLAGS) $(HIDDEN)
+EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(NUMERICS) $(filter-out -Wshadow,$(WARNINGS)) -Wno-unknown-pragmas \
+           $(CPPFLAGS) $(HIDDEN)
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
 OBJCOPY  = objcopy
 
@@ -127,7 +128,8 @@ EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(
 # nvcc compiles the plug-in for machines with a GPU.
 CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
+GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
+           $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 
@@ -177,7 +179,8 @@ $F/exact/%.o: %.cc $F/cxx
 # tests/exact/field_support.cc replaces these functions.
 $F/exact/tests/support/support.o: private EXACT += $(foreach name,largest largest_difference relative_difference \
     fault_equal fault_unequal fault_within fault_beyond,-D$(name)=plain_$(name))
-$F/exact/reference/runtime/random.o: private EXACT += $(foreach name,uniform normal integers,-Drandom_fill_$(name)=plain_fill_$(name))
+$F/exact/reference/runtime/random.o: private EXACT += $(foreach name,uniform normal integers,\
+    -Drandom_fill_$(name)=plain_fill_$(name))
 $F/exact/reference/runtime/problem.o: private EXACT += -Dproblem_draw=plain_problem_draw
 $(THEOREMS:%=$F/exact/%.o): private EXACT += -include tests/exact/theorems.h -O1
 
@@ -197,9 +200,9 @@ $F/libexact.a: $(patsubst %,$F/exact/%.o,$(basename $(EXACT_C)))
 	$(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 $(SUPPORT_C:%.c=$F/%.o) $(SUPPORT_C:%.c=$D/%.o) $F/exact/tests/support/support.o: | $F/check
 
-$F/twicetold $D/twicetold: %/twicetold: %/reference/cli/twicetold.o %/libemulated.a %/libtwicetold.a
+$F/twicetold $F/measure: $F/%: $F/reference/cli/%.o $F/libemulated.a $F/libtwicetold.a
 	$(PROGRAM)
-$F/measure $D/measure: %/measure: %/reference/cli/measure.o %/libemulated.a %/libtwicetold.a
+$D/twicetold $D/measure: $D/%: $D/reference/cli/%.o $D/libemulated.a $D/libtwicetold.a
 	$(PROGRAM)
 $F/fuzzer $D/fuzzer: %/fuzzer: %/tests/fuzz/entry.o %/libsupport.a %/libemulated.a %/libtwicetold.a
 	$(PROGRAM) -fsanitize=fuzzer
@@ -274,7 +277,8 @@ $F/live/module.js: $F/live/library.wasm
 	{ printf 'const library_packed = "'; gzip -9 -n -c $< | base64 -w 0; printf '";\n'; } >$@
 $F/tests/library/test_live: | $(if $(WASM),$F/live/module.js)
 
--include $(shell find $(addprefix $F/,reference naive fast figures tests double counting exact device live) -name '*.d' 2>/dev/null)
+OBJECTS = $(addprefix $F/,reference naive fast figures tests double counting exact device live)
+-include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
 
 install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
 	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
@@ -289,7 +293,7 @@ PYTHON  = $(or $(call IMPORTS,/usr/bin/python3),$(call IMPORTS,python3),\
             $(error found no Python with NumPy, expected Debian's python3-numpy ('make deps') or PYTHON=))
 SUITE   = BUILD=$F $(PYTHON) tests/tools/run.py
 TESTED  = $(if $(FULL),$(SUITES),$(filter-out $(SLOW),$(SUITES)))
-test: all $(TESTED) live ## run the tests in float, in double and over a finite field, and check the book (FULL=1: all tests)
+test: all $(TESTED) live ## run the tests, in float, in double and in a finite field, and check the book (FULL=1: all)
 	$(SUITE) $(TESTED) book $(if $(FULL),browser)
 
 # The suites of a chapter are in the folder of its name, or in these.
@@ -297,32 +301,33 @@ CHAPTERS          = attention lisa structsa elsa chopd hilo gap networks exact
 FOLDERS_attention = msa runtime io cli library cuda fuzz tools
 FOLDERS_hilo      = hilo sra
 FOLDERS_gap       = figures
+FOLDERS = $(or $(FOLDERS_$(CHAPTER)),$(CHAPTER))
 PROVED  = $(if $(filter exact,$(CHAPTER)),$(EXACT_SUITES),\
-            $(filter $(foreach folder,$(or $(FOLDERS_$(CHAPTER)),$(CHAPTER)),$F/tests/$(folder)/% $D/tests/$(folder)/%),$(TESTED)))
+            $(filter $(foreach folder,$(FOLDERS),$F/tests/$(folder)/% $D/tests/$(folder)/%),$(TESTED)))
 $(if $(filter-out $(CHAPTERS) ladder,$(CHAPTER)),$(error CHAPTER: found '$(CHAPTER)', expected one of: $(CHAPTERS)))
 prove: $(PROVED)        ## run the tests of one chapter (CHAPTER=lisa)
 	$(if $(CHAPTER),TAP=$F/proved $(SUITE) $(PROVED),$(error CHAPTER: missing, expected one of: $(CHAPTERS)))
-exact: $(EXACT_SUITES)  ## print draws, sizes and seconds of the exact proofs (PRIME=2: another field; COMMIT=1: chapter 8's tables)
+exact: $(EXACT_SUITES)  ## print draws and seconds of the exact proofs (PRIME=2: another field; COMMIT=1: keep)
 	for suite in $^; do $$suite >$$suite.log || { cat $$suite.log; exit 1; }; done
 	$(PYTHON) tests/exact/tables.py forms $F/exact/tests/exact/test_exact.log >$F/exact/forms.tsv
 	$(PYTHON) tests/exact/tables.py claims $(THEOREMS:%=$F/exact/%.log) >$F/exact/claims.tsv
 	$(if $(COMMIT),cp $F/exact/forms.tsv $F/exact/claims.tsv tests/exact,cat $(^:=.log))
 counts: $F/tests/cuda/test_cuda_counts $D/tests/cuda/test_cuda_counts ## count anew what the kernels ask of the memory
 	for suite in $^; do $$suite count || exit; done
-device: all $F/tests/cuda/test_cuda $D/tests/cuda/test_cuda ## on a machine with a GPU: the kernels' proofs and times
+device: all $F/tests/cuda/test_cuda $D/tests/cuda/test_cuda ## with a GPU: the kernels' proofs and times there
 	BUILD=$F $(PYTHON) tests/tools/device.py $F/gpu
 mutants:                ## apply each mutation of tests/tools/mutations.tsv; a suite must detect it (ONLY=pattern)
 	mkdir -p $F && CHECKED='$(CHECKED)' $(PYTHON) tests/tools/mutants.py '$F' '$(ONLY)'
 golden:                 ## remake tests/golden with PyTorch
 	set -e; for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do $(PYTHON) "$$script"; done
-quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder of lisa.md, structsa.md, ...)
+quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder of lisa.md, ...)
 	$(PYTHON) tests/tools/quotes.py '$(PAPERS)'
 
 # Exercises: N=1.2, and ANSWER='...' for some.  exercises.txt says how a solution is compiled and linked.
 EXERCISE  = BUILD=$F $(PYTHON) tests/tools/exercise.py
 EXERCISED = $(TESTS:%=$F/%) $F/exact/tests/exact/test_field $F/exercises.txt $(PROGRAMS)
 $F/exercises.txt: $F/flags $F/cxx $F/sources $F/tests/tools/exercise_count.o
-	printf '%s=%s\n' compile '$(subst ',,$(COMPILE))' emulate '$(subst ',,$(EMULATE))' link '$(LINK)' \
+	printf '%s=%s\n' compile '$(subst $(IDENTITY),,$(COMPILE))' emulate '$(subst ',,$(EMULATE))' link '$(LINK)' \
 	    with '$F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%) $(CHECK_LIBS) $(LDLIBS)' count '$(subst ',,$(COUNTER))' \
 	    exact '$(subst ',,$(EXACT))' exact_with '$F/libexact.a $(CHECK_LIBS) $(LDLIBS)' | sed 's/ -Werror//' >$@
 $F/tests/tools/test_exercises.py: | $(EXERCISED)
@@ -335,7 +340,7 @@ hint:                   ## a hint for an exercise, one more each time (N=1.2)
 
 # ---- Variants: the sources built otherwise, in $(BUILD)/NAME
 
-# NAME_MAKE: settings of make; NAME_RUN: environment; NAME_ONLY: the suites, by name (all if empty).
+# NAME_MAKE: settings of make; NAME_RUN: environment; NAME_ONLY: the suites.  Without NAME_RUN: those of COMPUTING.
 CHECKED       = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 sanitize_MAKE = CFLAGS='$(CHECKED)'
 sanitize_RUN  = CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
@@ -354,16 +359,12 @@ wide_MAKE     = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psa
 clang_MAKE    = CC=clang
 COMPUTING     = attention chopd% elsa elsa_theorems runtime hilo hilo_% ladder vec_fft layers library lisa% msa% \
                 numbers packed_linear product sra structsa structsa_%
-sse2_ONLY     = $(COMPUTING)
-avx2_ONLY     = $(COMPUTING)
-wide_ONLY     = $(COMPUTING)
-clang_ONLY    = $(COMPUTING)
 fuzz_MAKE     = CC=clang CXXFLAGS='-O1 -g1' CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
                 -fno-sanitize=function -fno-sanitize-recover=all'
 VARIANT       = +$($@_RUN) $(MAKE) --no-print-directory CUDA= BUILD=$F/$@ $($@_MAKE)
 
-sanitize races valgrind sse2 avx2 wide clang: ## run suites in this variant (ONLY="runtime ..."; QUICK=1: in double alone)
-	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY))' suites
+sanitize races valgrind sse2 avx2 wide clang: ## run suites in this variant (ONLY="runtime ..."; QUICK=1: double)
+	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY),$(if $($@_RUN),,$(COMPUTING)))' suites
 SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py,$(if $(ONLY),\
              $(filter $(foreach name,$(ONLY),%/test_$(name) %/test_$(name).py),$(SUITES)),$(SUITES))))
 suites: $(SELECTED)
@@ -377,9 +378,10 @@ fuzz:                   ## give random bytes to readers, program and forms (RUNS
 # .clang-tidy says which checks are off, and why.  Suites are read in double, all else in float.
 HEADERS  = $(wildcard */*.h */*/*.h */*/*/*.h)
 SUITES_C = $(wildcard tests/*/*.c)
-LINTED   = $(LIBRARY_C) $(LADDER_C) $(FIGURES:=.c) $(STANDALONE) reference/cli/twicetold.c reference/cli/measure.c
+LINTED   = $(LIBRARY_C) $(LADDER_C) $(FIGURES:=.c) naive/standalone.c reference/cli/twicetold.c reference/cli/measure.c
 AS_BUILT = -std=c11 $(NUMERICS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) $(WARNINGS) $(CPPFLAGS)
-lint: $(patsubst %,$F/lint/%.tidy,$(LINTED) $(SUITES_C)) $(LINTED:%=$F/lint/%.analysed) ## clang-tidy, cppcheck, gcc's analyser (-k)
+FINDINGS = $(patsubst %,$F/lint/%.tidy,$(LINTED) $(SUITES_C)) $(LINTED:%=$F/lint/%.analysed)
+lint: $(FINDINGS)       ## clang-tidy, cppcheck, gcc's analyser (-k)
 	mkdir -p $F/lint/cppcheck && cppcheck --quiet -j$(shell nproc) --cppcheck-build-dir=$F/lint/cppcheck \
 	    --error-exitcode=1 --inline-suppr --std=c11 --language=c --suppress=missingIncludeSystem \
 	    --enable=warning,portability,performance -UCOUNTING_REAL -U__cplusplus $(LINTED) $(SUITES_C)
@@ -406,7 +408,7 @@ measured: $(PROGRAMS) $(LIBRARY)
 	for chapter in $(DRAWN); do done=$(MEASURED)/$$chapter.done; \
 	    if [ "$$(cat $$done 2>/dev/null)" != "$$with" ] || [ $F/measure -nt $$done ]; then \
 	        $(DRAW) $$with --output $(MEASURED) $$chapter; echo "$$with" >$$done; fi; done
-figures: $(if $(filter 0,$(BUDGET)),all,measured) ## measure and draw into build/book/here (CHAPTER BUDGET FULL COMMIT ...)
+figures: $(if $(filter 0,$(BUDGET)),all,measured) ## measure and draw into build/book/here (CHAPTER, BUDGET, FULL)
 	$(if $(filter 0,$(BUDGET)),$(DRAW) --budget 0 --tables figures --output $(if $(COMMIT),figures,$F/drawn) $(CHAPTER),\
 	    $(if $(COMMIT),$(DRAW) commit $(MEASURED) $(DRAWN)))
 book: live              ## bind build/book/index.html, measure here, and bind again (BUDGET=0: do not measure)

@@ -1,7 +1,7 @@
 /* chopd-boxes.c -- seconds of pooling over boxes, without the rest of a ChoP'D layer
  *
- *     build/figures/chopd-boxes SECONDS SIDE...
- *     build/figures/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
+ *     build/figures/bench/chopd-boxes SECONDS SIDE...
+ *     build/figures/bench/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
  *
  * The first form times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56 x
  * 56 tokens, with one thread.  Each way gets SECONDS, and at least three runs:

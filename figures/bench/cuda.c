@@ -1,6 +1,6 @@
 /* cuda.c -- the memory requests of each CUDA version of an operator
  *
- *     build/figures/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
+ *     build/figures/bench/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--from VERSION] [options of the operator]
  *
  * Every version in fast/cuda runs once on the emulator, on random tokens and parameters, and the requests of its

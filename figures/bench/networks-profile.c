@@ -1,7 +1,7 @@
 /* networks-profile.c -- seconds of whole networks, and of the kinds of their steps
  *
- *     build/figures/networks-profile RUNS [NETWORK FORM [GRID]]
- *     build/figures/networks-profile seconds NETWORK FORM GRID BATCH THREADS REPEATS
+ *     build/figures/bench/networks-profile RUNS [NETWORK FORM [GRID]]
+ *     build/figures/bench/networks-profile seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
  * The first form has a row for each kind of step: number of steps, time and multiply-adds, the shares of both, and by
  * Amdahl's law how many times faster the network would be if that kind took no time.  One image, one thread, processor

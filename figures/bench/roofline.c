@@ -1,6 +1,6 @@
 /* roofline.c -- the limits of the machine, and how near the forms come
  *
- *     build/figures/roofline [SECONDS [BYTES [alone]]]
+ *     build/figures/bench/roofline [SECONDS [BYTES [alone]]]
  *
  * One thread.  The roofs are the multiply-adds a second of vectors in registers, and the bytes a second that they read
  * from each cache and from memory.  Then every fast form, and the naive ones on small grids.  A form's intensity is its

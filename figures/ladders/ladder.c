@@ -1,6 +1,6 @@
 /* ladder.c -- seconds of every step of a ladder, in one run
  *
- *     build/figures/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
+ *     build/figures/ladders/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
  *
  * One line for each step of figures/ladders: multiply-adds and bytes by formula (bytes without projections), and median

@@ -1023,7 +1023,7 @@ class Figures(Case):
                     done = self.run_script(*words, "none")
                     self.assertEqual((done.status, done.out, done.err.count("\n")), (2, "", 1), f"{name}: {done.err}")
 
-    def test_drawn_counts_are_those_of_the_kernels(self):
+    def test_counts_in_figures_are_those_of_the_kernels(self):
         """Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions
         would take a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included
         (test_cuda_counts.c)."""

@@ -34,7 +34,7 @@ static void set_boxes(struct fixture *t, const char *numbers)
     }
 }
 
-/* A problem as build/figures/cuda takes it, "lisa --grid 7x8 --channels 16 --sizes D=2"; for a chopd also
+/* A problem as build/figures/bench/cuda takes it, "lisa --grid 7x8 --channels 16 --sizes D=2"; for a chopd also
  * --boxes y,x,height,width,step. */
 static struct fixture problem_of(const char *words)
 {

@@ -37,16 +37,21 @@ real field_number(uint64_t stream, uint64_t n)
 
 /* ---- both fields -------------------------------------------------------- */
 
-template <typename T, typename F> static T power(T a, uint64_t n, T one, F times)
+static uint64_t power_p(uint64_t a, uint64_t n)
 {
-    T result = one;
-    for (; n; n >>= 1, a = times(a, a))
-        if (n & 1) result = times(result, a);
-    return result;
+    uint64_t power = 1;
+    for (; n; n >>= 1, a = multiply_p(a, a))
+        if (n & 1) power = multiply_p(power, a);
+    return power;
 }
 
-static uint64_t power_p(uint64_t a, uint64_t n) { return power<uint64_t>(a, n, 1, multiply_p); }
-static uint32_t power_q(uint32_t a, uint64_t n) { return power<uint32_t>(a, n, 1, multiply_q); }
+static uint32_t power_q(uint32_t a, uint64_t n)
+{
+    uint32_t power = 1;
+    for (; n; n >>= 1, a = multiply_q(a, a))
+        if (n & 1) power = multiply_q(power, a);
+    return power;
+}
 
 real inverse(const real &a)
 {

@@ -89,7 +89,7 @@ END_TEST
 
 /* NaN reaches every output of its image and no bit of another.  Bits do not change after other tokens, or with two or
  * three threads.  Any request for memory may fail. */
-START_TEST(rungs_have_the_properties_of_forms)
+START_TEST(steps_have_the_properties_of_forms)
 {
     const struct ladder *ladder = ladders[_i];
     struct fixture t = fixture("--grid 5x12 --heads 3", ladder->declaration, 2, 9, "D=3", "rpe");
@@ -202,7 +202,7 @@ int main(void)
     Suite *suite = suite_create("ladder");
     TCase *steps = add_case(suite, "steps");
     tcase_add_loop_test(steps, every_step_is_the_equation, 0, (int)COUNT(size));
-    tcase_add_loop_test(steps, rungs_have_the_properties_of_forms, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(steps, steps_have_the_properties_of_forms, 0, (int)COUNT(ladders));
     tcase_add_loop_test(steps, ladders_reject_what_they_do_not_know, 0, (int)COUNT(unknown));
     TCase *costs = add_case(suite, "costs");
     tcase_add_loop_test(costs, steps_multiply_as_their_formulas_say, 0, (int)COUNT(size));

@@ -4,7 +4,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
+sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import TREE, WRAPPER, read, read_tensors, write_tensors
 

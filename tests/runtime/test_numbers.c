@@ -1,7 +1,7 @@
 /* test_numbers.c -- NaN, infinity, numbers too large or too small
  *
  * One entry of a tensor is NaN, infinite or 1e30; the outputs that are not finite are counted and compared with
- * tests/runtime/numbers.tsv.  NUMBERS=FILE build/tests/test_numbers writes them to FILE instead. */
+ * tests/runtime/numbers.tsv.  NUMBERS=FILE build/tests/runtime/test_numbers writes them to FILE instead. */
 
 #include <math.h>
 #include <stdio.h>

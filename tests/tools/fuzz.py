@@ -27,7 +27,7 @@ TARGETS = [("safetensors", "float", 20, 4096), ("images", "float", 8, 4096), ("c
            ("forms", "float", 1, 200), ("forms", "double", 1, 200)]
 
 # Parts of the sources, and the paths that belong to them.
-PARTS = {"tensors": "safetensors", "images and tokens": "images|tokens", "program": "reference/program",
+PARTS = {"tensors": "safetensors", "images and tokens": "images|tokens", "program": "reference/cli",
          "naive/": "^naive", "fast/": "^fast/([^c]|chopd)"}
 
 

@@ -99,7 +99,7 @@ class Exercises(suite.Case):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertRegex(done.stderr, r"\Aexercise: .+\n\Z")
 
-    def test_an_exercise_that_is_none_is_refused(self):
+    def test_invalid_exercises_are_rejected(self):
         """One line and status 2."""
         self.for_each(self.check_error, [("open", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README")])
 
