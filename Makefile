@@ -357,8 +357,8 @@ sse2_MAKE     = ARCH=
 avx2_MAKE     = ARCH=-march=x86-64-v3
 wide_MAKE     = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 clang_MAKE    = CC=clang
-COMPUTING     = attention chopd% elsa elsa_theorems runtime hilo hilo_% ladder vec_fft layers library lisa% msa% \
-                numbers packed_linear product sra structsa structsa_%
+COMPUTING     = attention chopd chopd_theorems elsa elsa_theorems hilo hilo_theorems ladder layers library lisa lisa_theorems \
+                msa msa_golden numbers packed_linear product runtime sra structsa structsa_theorems vec_fft
 fuzz_MAKE     = CC=clang CXXFLAGS='-O1 -g1' CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
                 -fno-sanitize=function -fno-sanitize-recover=all'
 VARIANT       = +$($@_RUN) $(MAKE) --no-print-directory CUDA= BUILD=$F/$@ $($@_MAKE)
