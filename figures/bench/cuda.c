@@ -45,7 +45,7 @@ static status count_versions(const struct sample *sample, int first)
     const struct declaration *d = sample->problem.declaration;
     const struct form *version;
     struct launch_counts c;
-    printf("#operator\trung\tlaunches\trequests\tsectors\tasked\ttouched\tshared\twavefronts\tbarriers\texchanges"
+    printf("#operator\tversion\tlaunches\trequests\tsectors\tasked\ttouched\tshared\twavefronts\tbarriers\texchanges"
            "\tproducts\n");
     for (int at = first - 1; (version = operator_version_at(d, at)); at++) {
         status s = count(&c, sample, version);

@@ -487,7 +487,7 @@ static status prepare(struct plan *plan)
         {in_lanes, 2, fft, fft_registers},
     };
     const struct lisa_problem *p = plan->params;
-    const struct step *step = &steps[rung_number(&lisa_ladder, plan->form)];
+    const struct step *step = &steps[step_number(&lisa_ladder, plan->form)];
     struct climb *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c, D = p->D, stride = N;

@@ -376,7 +376,7 @@ static status prepare(struct plan *plan)
     const struct msa_problem *p = plan->params;
     struct climb *f = plan->state;
     size_t N = p->heads.N, c = p->heads.c, filled = tiles(N) * TILE, wide = WIDE * LANES;
-    int step = rung_number(&msa_ladder, plan->form);
+    int step = step_number(&msa_ladder, plan->form);
 
     /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
     const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {

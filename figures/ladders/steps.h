@@ -30,7 +30,7 @@ struct ladder {
 extern const struct ladder msa_ladder, lisa_ladder;
 
 /* The number of the step that has this form. */
-static inline int rung_number(const struct ladder *ladder, const struct form *form)
+static inline int step_number(const struct ladder *ladder, const struct form *form)
 {
     int r = 0;
     while (&ladder->step[r].form != form) r++;

@@ -49,7 +49,7 @@ def requests(table):
     """A chapter's counts of what CUDA versions ask of the memory."""
     columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
                ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
-    groups = [(note, [(row["step"], row) for row in rows]) for note, rows in table.sections]
+    groups = [(note, [(row["version"], row) for row in rows]) for note, rows in table.sections]
     return counts("What each version asks of the memory", columns, groups, [
         "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.",
         "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.",

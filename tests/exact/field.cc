@@ -212,7 +212,13 @@ static pair product(pair a, pair b)
     return {re % P, im % P};
 }
 
-static pair power(pair a, uint64_t n) { return power<pair>(a, n, {1, 0}, product); }
+static pair power(pair a, uint64_t n)
+{
+    pair result = {1, 0};
+    for (; n; n >>= 1, a = product(a, a))
+        if (n & 1) result = product(result, a);
+    return result;
+}
 
 /* A root of unity of order CIRCLES whose power of order 4 is i, not -i.  The order of z / conj(z) divides P + 1. */
 static pair find_root()
