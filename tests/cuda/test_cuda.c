@@ -476,7 +476,7 @@ static void name_plugin(void)
     char path[2048 + 40];
     ssize_t length = readlink("/proc/self/exe", path, 2047);
     path[length > 0 ? length : 0] = '\0';
-    for (int up = 0; up < 2; up++)
+    for (int up = 0; up < 3; up++)
         if (strrchr(path, '/')) *strrchr(path, '/') = '\0';
     strcat(path, "/libtwicetold-cuda.so");
     setenv("TWICETOLD_CUDA", path, 0);
