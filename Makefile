@@ -53,7 +53,7 @@ DEVICE_C    := $(wildcard fast/cuda/*.cu) fast/cuda/forms.cc
 LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
 FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
-COUNTING_C  := $(NAIVE_C) $(LADDER_C)
+COUNTING_C  := $(NAIVE_C) $(wildcard fast/*.c) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
                $(addprefix tests/support/,cases.c support.c fixture.c) \
                $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))

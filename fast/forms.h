@@ -1,19 +1,10 @@
-/* forms.h -- the forms of fast/, each defined in the file of its row; contracts: reference/NAME.h */
+/* forms.h -- the plain forms: each operator's fast algorithm in scalar C, fast/NAME.c; contracts: reference/NAME.h */
 
 #ifndef TWICETOLD_FAST_FORMS_H
 #define TWICETOLD_FAST_FORMS_H
 
-#include "../reference/runtime/plan.h"
+#include "../reference/runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
-    dfc_cp_fast, chopd_fast, hilo_fast;
-
-#ifdef __cplusplus
-}
-#endif
+extern const struct form_row plain_forms[];
 
 #endif

@@ -22,7 +22,7 @@ const struct declaration *operator_find(const char *name)
 }
 
 /* Forms of the processor, in the order of their names in messages. */
-static const struct form_row *const lists[] = {naive_forms, fast_forms, layer_forms};
+static const struct form_row *const lists[] = {naive_forms, plain_forms, fast_forms, layer_forms};
 
 static const struct form *form_in(const struct form_row *list, const struct declaration *d, int *at)
 {

@@ -1,7 +1,7 @@
 /* forms.h -- lists of forms
  *
- * Each folder of forms has a list of its own: naive/forms.c, fast/forms.c, fast/cuda/forms.cc and, for the layers of
- * networks, networks/layers/layers.c.  networks/operators.c looks forms up in them. */
+ * Each folder of forms has a list of its own: naive/forms.c, fast/forms.c, fast/tuned/forms.c, fast/cuda/forms.cc and,
+ * for the layers of networks, networks/layers/layers.c.  networks/operators.c looks forms up in them. */
 
 #ifndef TWICETOLD_FORMS_H
 #define TWICETOLD_FORMS_H
@@ -18,7 +18,7 @@ struct form_row {
     const struct form *form;
 };
 
-extern const struct form_row naive_forms[], fast_forms[], layer_forms[];
+extern const struct form_row naive_forms[], plain_forms[], fast_forms[], layer_forms[];
 
 /* No operator has more forms than this, versions of kernels included. */
 #define OPERATOR_FORMS 32

@@ -29,7 +29,7 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
     snprintf(latents, sizeof latents, "D=%zu", D);
     struct fixture t = fixture(words, core ? &lisa : &msa, 1, c, latents,
                            biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
-    if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, zeros(t.outputs));
+    if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, "naive", zeros(t.outputs));
 
     /* What the arrays hold does not matter: zeros. */
     const struct lisa_problem p = resolved(&t.problem);
@@ -72,7 +72,7 @@ START_TEST(local_kernels_multiply_where_they_meet_the_grid)
     size_t N = p.heads.N, S = 0;
     for (size_t i = 0; i < N; i++)
         for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.grid, i, n) < p.M;
-    ck_assert(counted_run(&t, zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
+    ck_assert(counted_run(&t, "naive", zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
     ck_assert(lisa_pairs(&p) == (double)S);
     ck_assert(p.M == 1 ? S == N : S < N * p.M);
 }
@@ -109,7 +109,7 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
     struct fixture t = fixture(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
     const struct lisa_problem p = resolved(&t.problem);
     double printed = published("lisa", "3c", row[_i], "flops"), norms = 5 * 25 * 196 * 192 / 1e9;
-    double core = counted_run(&t, zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
+    double core = counted_run(&t, "naive", zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
     within(row[_i], fabs(model_flops(core + 2 * 16 * 16 * off) + norms - printed), 0.005);
     beyond("    without zeros", fabs(model_flops(core) + norms - printed), 0.005);
 }

@@ -39,7 +39,7 @@ struct battery {
     const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
     const struct battery_file *files;
-    const struct battery_case *counted;                 /* the naive form multiplies as its formula says */
+    const struct battery_case *counted;                 /* naive and plain form multiply as their formulas say */
     double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
     const struct battery_case *memory;                  /* each form takes the bytes that the header states */
     double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
@@ -47,8 +47,8 @@ struct battery {
     double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
 };
 
-/* Multiplications of one run of the operator's counted naive form, which writes y; preparing it multiplies nothing. */
-double counted_run(const struct fixture *t, real *y);
+/* Multiplications of one run of the operator's counted form, which writes y. */
+double counted_run(const struct fixture *t, const char *form, real *y);
 
 /* Bytes in a plan, where each array takes whole lines of 64: of reals, of ints; and of the plan itself, which are the
  * resolved problem and the form's state. */

@@ -1,6 +1,7 @@
 /* counting.cc -- the counter of counting.h and the counted forms, for C; suites declare what they call */
 
 #include "counting.h"
+#include <string.h>
 #include "../../reference/networks/operators.h"
 
 unsigned long long real::multiplications;
@@ -12,6 +13,7 @@ namespace counting {
 #include "../../naive/forms.h"
 #include "../../naive/hilo.h"
 #include "../../naive/lisa.h"
+#include "../../fast/forms.h"
 #include "../../figures/ladders/steps.h"
 }
 
@@ -29,11 +31,13 @@ unsigned long long multiplications(void)
     return counted;
 }
 
-/* The counted build of an operator's naive form. */
-const struct form *counted_form(const struct declaration *d)
+/* The counted build of an operator's naive or plain form (fast/forms.h), by name. */
+const struct form *counted_form(const struct declaration *d, const char *name)
 {
-    for (const struct form_row *row = counting::naive_forms; row->declaration; row++)
-        if (row->declaration == d) return row->form;
+    const struct form_row *const lists[] = {counting::naive_forms, counting::plain_forms};
+    for (const struct form_row *row : lists)
+        for (; row->declaration; row++)
+            if (row->declaration == d && !strcmp(row->form->name, name)) return row->form;
     return nullptr;
 }
 

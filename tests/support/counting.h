@@ -1,6 +1,6 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The sources of naive/ and figures/ladders are compiled a second time, as C++, with this class as `real`
+ * The sources of naive/, fast/*.c and figures/ladders are compiled a second time, as C++, with this class as `real`
  * (reference/runtime/real.h), vectors of plain_vec.h, and a namespace around all definitions (Makefile), so both builds
  * link into one program. The class has the layout of a float or double: both builds share arrays and the functions
  * of reference/.  It needs nothing of the C++ library.  Only for one thread. */
@@ -47,7 +47,7 @@ inline real exp2(real a) { return real(exp2((double)a)); }
 
 #define restrict __restrict
 
-/* The only function of reference/ that returns a real to naive/.  Some machines (i386, s390x) return a number in a
+/* The only function of reference/ that returns a real to counted sources.  Some machines (i386, s390x) return a number in a
  * register but a class in memory, so counting.cc converts. */
 #define gelu(x) counted_gelu(x)
 

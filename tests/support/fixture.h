@@ -87,9 +87,9 @@ double fixture_peak(const struct fixture *t, const struct form *form);
 /* Multiply-adds of a form by its formula, less those of the projections (heads.h). */
 double fixture_cores(const struct fixture *t, const struct form *form);
 
-/* The copy of an operator's naive form that counts multiplications (counting.h); the multiplications of such copies and
+/* The copy of an operator's naive or plain form that counts multiplications (counting.h), by name; the multiplications of such copies and
  * of cores named counted_... since the last call. */
-const struct form *counted_form(const struct declaration *d);
+const struct form *counted_form(const struct declaration *d, const char *name);
 unsigned long long multiplications(void);
 
 /* Lets each request for memory of plan_create fail, alone and with all later ones; it must return a status and leave

@@ -33,7 +33,7 @@ START_TEST(multiplications_of_a_solution)
     const struct declaration *d = operator_find(word[1]);
     struct fixture t = fixture(word[4], d, 1, strtoul(word[2], NULL, 10), word[3], "");
     multiplications();
-    run_form(&t.problem, counted_form(d), 1, t.x);
+    run_form(&t.problem, counted_form(d, "naive"), 1, t.x);
     printf("%llu %.0f\n", multiplications(), stated(&t));
 }
 END_TEST

@@ -1,0 +1,16 @@
+/* attention.h -- softmax attention of one query, in one pass over its keys */
+
+#ifndef TWICETOLD_FAST_ATTENTION_H
+#define TWICETOLD_FAST_ATTENTION_H
+
+#include "../reference/runtime/real.h"
+
+/* y_c = sum_j softmax_j(scale q . k_j + r_j) v_jc.  y and q have `channels` numbers, r one for each key, or is NULL.
+ * Rows of k and v are `stride` apart.  The result is NaN if every logit is minus infinity. */
+void attention_query(real *y, const real *q, const real *k, const real *v, size_t stride, const real *r, real scale,
+                     size_t keys, size_t channels);
+
+/* Multiplications: 2 channels + 1 for each key, channels + 1 for each tile of keys. */
+double attention_query_multiply_adds(size_t keys, size_t channels);
+
+#endif

@@ -1,0 +1,19 @@
+/* forms.h -- the tuned forms: vectors, tiles, threads; contracts: reference/NAME.h */
+
+#ifndef TWICETOLD_TUNED_FORMS_H
+#define TWICETOLD_TUNED_FORMS_H
+
+#include "../../reference/runtime/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
+    dfc_cp_fast, chopd_fast, hilo_fast;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
