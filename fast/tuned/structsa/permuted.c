@@ -8,7 +8,7 @@
 
 #include <limits.h>
 #include "../../../reference/structsa.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../activations.h"
 #include "depthwise.h"
 
