@@ -53,7 +53,7 @@ DEVICE_C    := $(wildcard fast/cuda/*.cu) fast/cuda/forms.cc
 LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
 FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
-COUNTING_C  := $(NAIVE_C) $(wildcard fast/*.c) $(LADDER_C)
+COUNTING_C  := $(NAIVE_C) $(filter-out fast/circulant.c,$(wildcard fast/*.c)) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
                $(addprefix tests/support/,cases.c support.c fixture.c) \
                $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
@@ -113,7 +113,7 @@ OBJCOPY  = objcopy
 # void *, which -fpermissive accepts with a warning; gcc has no name for that warning, hence -w.  All other warnings
 # are those of the C build.  -O2, because gcc 12 -O3 compiles one complex product wrongly (SSE2, float).
 AS_CXX   = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -I.
-COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_vec.h
+COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) fast/circulant.h tests/support/counting.h tests/support/plain_vec.h
 COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
            $(patsubst %,-include %,math.h string.h tgmath.h $(COUNTED))
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
@@ -219,7 +219,7 @@ plug-in: $F/nvcc $F/flags $F/sources
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
 $F/device/%.o: % $F/nvcc            ; $(call OBJECT,$(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu)
 $D/device/%.o: % $F/nvcc            ; $(call OBJECT,$(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu)
-PLUGIN_C = $(CONTRACTS_C) fast/tuned/lisa/circulant.c
+PLUGIN_C = $(CONTRACTS_C) fast/circulant.c
 $F/libtwicetold-cuda.so: $(DEVICE_C:%=$F/device/%.o) $(PLUGIN_C:%.c=$F/%.o)
 $D/libtwicetold-cuda.so: $(DEVICE_C:%=$D/device/%.o) $(PLUGIN_C:%.c=$D/%.o)
 $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so: fast/cuda/plugin.map

@@ -11,5 +11,6 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&lisa, &lisa_plain},
     {NULL, NULL}
 };
