@@ -11,5 +11,7 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&structsa, &structsa_plain},
+    {&elsa, &elsa_plain},
     {NULL, NULL}
 };

@@ -7,4 +7,6 @@
 
 extern const struct form_row plain_forms[];
 
+extern const struct form structsa_plain, elsa_plain;
+
 #endif
