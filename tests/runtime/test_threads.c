@@ -239,7 +239,8 @@ END_TEST
  * of rows; chapters/appendices/using.md names them.  An empty option stands for all. */
 static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
-    {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
+    {"structsa", "naive", ""}, {"structsa", "plain", ""}, {"elsa", "naive", ""}, {"elsa", "plain", ""},
+    {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
     {"dfc-cp", "fast", ""}, {"head", "layer", ""},
 };
 
