@@ -18,7 +18,7 @@
 #include "circulant.h"
 #include "fft.h"
 #include "../../../reference/runtime/steps.h"
-#include "../../forms.h"
+#include "../forms.h"
 
 struct lisa_fftw {
     struct heads heads;
