@@ -12,5 +12,7 @@
 
 const struct form_row plain_forms[] = {
     {&lisa, &lisa_plain},
+    {&structsa, &structsa_plain},
+    {&elsa, &elsa_plain},
     {NULL, NULL}
 };

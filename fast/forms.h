@@ -7,6 +7,6 @@
 
 extern const struct form_row plain_forms[];
 
-extern const struct form lisa_plain;
+extern const struct form lisa_plain, structsa_plain, elsa_plain;
 
 #endif
