@@ -11,5 +11,9 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&fc, &fc_plain},
+    {&dfc_cp, &dfc_cp_plain},
+    {&chopd, &chopd_plain},
+    {&chopd, &chopd_direct},
     {NULL, NULL}
 };

@@ -7,4 +7,6 @@
 
 extern const struct form_row plain_forms[];
 
+extern const struct form fc_plain, dfc_cp_plain, chopd_plain, chopd_direct;
+
 #endif
