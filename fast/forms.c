@@ -14,5 +14,9 @@ const struct form_row plain_forms[] = {
     {&lisa, &lisa_plain},
     {&structsa, &structsa_plain},
     {&elsa, &elsa_plain},
+    {&fc, &fc_plain},
+    {&dfc_cp, &dfc_cp_plain},
+    {&chopd, &chopd_plain},
+    {&chopd, &chopd_direct},
     {NULL, NULL}
 };
