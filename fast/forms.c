@@ -11,5 +11,8 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&msa, &msa_plain},
+    {&sra, &sra_plain},
+    {&hilo, &hilo_plain},
     {NULL, NULL}
 };

@@ -7,4 +7,7 @@
 
 extern const struct form_row plain_forms[];
 
+extern const struct form msa_plain, sra_plain;
+extern const struct form hilo_plain;
+
 #endif
