@@ -11,6 +11,8 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&msa, &msa_plain},
+    {&sra, &sra_plain},
     {&lisa, &lisa_plain},
     {&structsa, &structsa_plain},
     {&elsa, &elsa_plain},
@@ -18,5 +20,6 @@ const struct form_row plain_forms[] = {
     {&dfc_cp, &dfc_cp_plain},
     {&chopd, &chopd_plain},
     {&chopd, &chopd_direct},
+    {&hilo, &hilo_plain},
     {NULL, NULL}
 };
