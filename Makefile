@@ -54,7 +54,7 @@ LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
 FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
 SCALAR_C    := $(NAIVE_C) $(wildcard fast/*.c)
-COUNTING_C  := $(SCALAR_C) $(LADDER_C)
+COUNTING_C  := $(filter-out fast/circulant.c,$(SCALAR_C)) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
                $(addprefix tests/support/,cases.c support.c fixture.c) \
                $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
