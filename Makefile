@@ -168,7 +168,6 @@ $F/exact/tests/support/support.o: private EXACT += $(foreach name,$(REPLACED),-D
 $F/exact/reference/runtime/random.o $F/exact/reference/runtime/problem.o: private EXACT += -Dproblem_draw=plain_draw \
     $(foreach name,uniform normal integers,-Drandom_fill_$(name)=plain_fill_$(name))
 $(THEOREMS:%=$F/exact/%.o): private EXACT += -include tests/exact/theorems.h -O1
-
 # The internal archive holds all but the programs' main files, kernels and tests; a program takes what it calls.
 $F/libtwicetold.a: $(LIBRARY_C:%.c=$F/%.o)
 $D/libtwicetold.a: $(LIBRARY_C:%.c=$D/%.o)
@@ -247,10 +246,8 @@ $F/live/library.wasm: $(WASM_C:%.c=$F/live/%.o) $F/wasm
 $F/live/module.js: $F/live/library.wasm
 	{ printf 'const library_packed = "'; gzip -9 -n -c $< | base64 -w 0; printf '";\n'; } >$@
 $F/tests/library/test_live: | $(if $(WASM),$F/live/module.js)
-
 OBJECTS = $(addprefix $F/,reference naive fast figures tests double scalar counting exact device live)
 -include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
-
 install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
 	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
 wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
@@ -266,7 +263,6 @@ SUITE   = BUILD=$F $(PYTHON) tests/tools/run.py
 TESTED  = $(if $(FULL),$(SUITES),$(filter-out $(SLOW),$(SUITES)))
 test: all $(TESTED) live ## run the tests, in float, in double and in a finite field, and check the book (FULL=1: all)
 	$(SUITE) $(TESTED) book $(if $(FULL),browser)
-
 # The suites of a chapter are in the folder of its name, or in these.
 CHAPTERS          = attention lisa structsa elsa chopd hilo gap networks exact
 FOLDERS_attention = msa runtime io cli library cuda fuzz tools
@@ -375,7 +371,6 @@ slides:                 ## the figures for a lecture: build/slides.pdf (needs Ch
 versus: all             ## time the fast forms against PyTorch, into figures/gap (PYTHON=python3 AS=-zen3; 20 minutes)
 	$(PYTHON) figures/bench/versus.py --build $F --goals $F/versus-goals$(AS).tsv >$F/versus$(AS).tsv
 	mv $F/versus$(AS).tsv $F/versus-goals$(AS).tsv figures/gap && $(DRAW) --budget 0 gap
-
 clean:                  ## remove build/
 	rm -rf -- '$F'
 help:                   ## this list
