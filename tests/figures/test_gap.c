@@ -1,6 +1,4 @@
-/* test_gap.c -- chapter 6: formulas of the forms, the direction of the gap, and its tables
- *
- * Nothing is timed here.  The tables were measured; the forms count their multiply-adds. */
+/* test_gap.c -- chapter 6: the measured tables against the forms' formulas; nothing is timed here */
 
 #include "../support/tsv.h"
 #include "../support/fixture.h"
@@ -11,12 +9,12 @@
 #include "../../reference/msa.h"
 #include "../../reference/structsa.h"
 
-/* True if a number is printed like this in four digits, as fits.py does it. */
+/* True if `text` is the value with four digits, as fits.py prints it. */
 static bool four_digits(double value, const char *text)
 {
-    char own[64];
-    snprintf(own, sizeof own, value >= 9999.5 ? "%.0f" : "%.4g", value);
-    return !strcmp(own, text);
+    char printed[64];
+    snprintf(printed, sizeof printed, value >= 9999.5 ? "%.0f" : "%.4g", value);
+    return !strcmp(printed, text);
 }
 
 static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
@@ -24,15 +22,15 @@ static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
 static struct tsv *figure(const char *name)
 {
     char *path = keep(64, 1);
-    bool ours = !strncmp(name, "roofline", 8) || !strncmp(name, "versus", 6);
-    snprintf(path, 64, "figures/%.*s/%s.tsv", ours ? 3 : (int)strcspn(name, "-"), ours ? "gap" : name, name);
+    bool in_gap = !strncmp(name, "roofline", 8) || !strncmp(name, "versus", 6);
+    snprintf(path, 64, "figures/%.*s/%s.tsv", in_gap ? 3 : (int)strcspn(name, "-"), in_gap ? "gap" : name, name);
     return tsv_open(path);
 }
 
 /* ---- the layers --------------------------------------------------------- */
 
-/* A layer's name in figures/plot/chapters.py, where it was measured, and the leading terms of its two formulas, with
- * projections, as the chapter's table prints them; NULL where it prints an order. */
+/* A layer: its name in figures/plot/chapters.py, its table and series, and the leading terms of its two formulas, with
+ * projections, as the chapter's table prints them; NULL if it prints an order. */
 struct layer {
     const char *name, *table, *series;
     const struct declaration *d;
@@ -96,7 +94,7 @@ static bool layer_row(struct tsv *t, const struct layer *l, const char *form)
     return false;
 }
 
-/* The naive form's number over the fast one's on the grid of a row; NaN unless both were measured. */
+/* The naive form's number over the fast form's on the grid of a row; NaN unless both were measured. */
 static double measured_ratio(const struct tsv *row, const char *column)
 {
     const struct layer *l = layer_of(row);
@@ -109,10 +107,10 @@ static double measured_ratio(const struct tsv *row, const char *column)
 
 /* ---- exponents and ratios ------------------------------------------------- */
 
-/* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Measured forms multiply as their
- * formulas say.  Tolerance: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth) and the fringe
- * of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
-START_TEST(formulas_beside_exponents_are_the_forms)
+/* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  The tables state the forms' formulas.
+ * Tolerance: 1/20, for terms linear in N, the scale of N^2 h logits (1/30) and the border of ELSA's plane (3 %); 0.02
+ * of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
+START_TEST(formulas_next_to_exponents_are_the_forms)
 {
     for (size_t n = 0; n < COUNT(layers); n++)
         for (int fast = 0; fast < 2; fast++) {
@@ -139,9 +137,9 @@ START_TEST(formulas_beside_exponents_are_the_forms)
 }
 END_TEST
 
-/* figures/gap/gap.tsv and gap-factors.tsv: the ratio of times is the ratio of formulas times the rest.  Both forms of ELSA
- * have the same multiply-adds except for neighbours off the grid: tolerance 0.01. */
-START_TEST(a_gap_is_less_work_and_more_a_second)
+/* figures/gap/gap.tsv and gap-factors.tsv: the ratio of times is the ratio of formulas times that of rates.  Tolerance:
+ * 0.01 for both forms of ELSA, whose multiply-adds differ only for neighbours outside the grid. */
+START_TEST(a_gap_is_less_work_times_a_higher_rate)
 {
     size_t rows = 0;
     for (struct tsv *t = figure("gap"); tsv_row(t);) {
@@ -171,23 +169,22 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
     return bytes;
 }
 
-/* On one token every fast form takes more memory than its naive one, on 32 x 32 less.  Padding differs from machine to
- * machine; this order does not. */
-START_TEST(one_token_takes_more_memory_told_fast)
+/* On one token every fast form takes more memory than the naive form, on 32 x 32 less. */
+START_TEST(one_token_takes_more_memory_in_fast_forms)
 {
     for (size_t n = 0; n < COUNT(layers); n++) {
         const struct layer *l = &layers[n];
-        double one = plan_bytes(l, "naive", "1x1") / plan_bytes(l, "fast", "1x1");
+        double single = plan_bytes(l, "naive", "1x1") / plan_bytes(l, "fast", "1x1");
         double many = plan_bytes(l, "naive", "32x32") / plan_bytes(l, "fast", "32x32");
-        printf("    %-16s %.3f on one token, %.3f on 1024\n", l->name, one, many);
-        ck_assert(one < 1 && many > 1);
+        printf("    %-16s %.3f on one token, %.3f on 1024\n", l->name, single, many);
+        ck_assert(single < 1 && many > 1);
     }
 }
 END_TEST
 
-/* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our forms' counts windows of N/4 tokens are cheaper up to 32 x 32,
- * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34, 2 x 17 a side, LiSA pads its circles to 70 and
- * costs more than all. */
+/* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our counts windows of N/4 tokens cost less than LiSA up to 32 x 32,
+ * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34 LiSA pads its circles to 70 and costs more than
+ * all. */
 START_TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
 {
     static const int sides[] = {8, 12, 14, 16, 18, 20, 24, 28, 30, 32, 36, 40, 42, 48, 56, 60, 64, 96, 128, 34};
@@ -213,7 +210,7 @@ END_TEST
 
 /* ---- roofs and goals ------------------------------------------------------ */
 
-/* Multiply-adds, or bytes of a level of the caches, a second. */
+/* Multiply-adds, or bytes of a cache level, per second. */
 static double rate_of(const char *level)
 {
     double rate = NAN;
@@ -223,8 +220,8 @@ static double rate_of(const char *level)
     return rate;
 }
 
-/* figures/gap/roofline.tsv: counts and bytes are the declarations', nothing is above its roof.  Tolerance: 0.6 % of numbers
- * printed to three digits; half of the last digit of a share. */
+/* figures/gap/roofline.tsv: counts and bytes are those of the declarations, and no dot is above its roof.  Tolerance:
+ * 0.6 % of numbers with three digits; half of the last digit of a share. */
 START_TEST(dots_of_the_roofline_are_formulas)
 {
     size_t dots = 0;
@@ -246,14 +243,14 @@ START_TEST(dots_of_the_roofline_are_formulas)
 }
 END_TEST
 
-/* The goals against PyTorch, of each machine. */
+/* The goals against PyTorch on each machine. */
 static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
 
-/* The floor is the larger of two times: multiply-adds and eleven operations for each exponential, over the peak; bytes
- * over the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
+/* The floor is the larger of two times: multiply-adds plus eleven operations per exponential, over the peak; bytes over
+ * the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
 START_TEST(floors_of_goals_are_formulas)
 {
-    /* Exponentials: heads, queries and keys; of HiLo two heads in windows of 2 x 2, and ten to the pooled tokens. */
+    /* Heads times queries times keys; in HiLo two heads in windows of 2 x 2, ten with pooled keys. */
     const double N = 56 * 56, K = 7 * 7, hilo_heads = 196 * (2 * 4 + 10 * 49);
     const struct { const char *name; double exponentials; } goal[] = {
         {"msa", N * N}, {"lisa", 0}, {"structsa", 6 * 8 * 784. * 784}, {"elsa", 3 * N * K}, {"window", 3 * N * K},
@@ -270,7 +267,7 @@ START_TEST(floors_of_goals_are_formulas)
         ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
-        /* Step 1: counts; of the pooling alone by fast/tuned/chopd/box_pool.h. */
+        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h. */
         struct problem p = tsv_problem(t);
         double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds");
         double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);
@@ -300,9 +297,9 @@ int main(void)
 {
     Suite *suite = suite_create("the gap");
     TCase *ratios = add_case(suite, "exponents and ratios");
-    tcase_add_test(ratios, formulas_beside_exponents_are_the_forms);
-    tcase_add_test(ratios, a_gap_is_less_work_and_more_a_second);
-    tcase_add_test(ratios, one_token_takes_more_memory_told_fast);
+    tcase_add_test(ratios, formulas_next_to_exponents_are_the_forms);
+    tcase_add_test(ratios, a_gap_is_less_work_times_a_higher_rate);
+    tcase_add_test(ratios, one_token_takes_more_memory_in_fast_forms);
     tcase_add_test(ratios, windows_of_a_quarter_cost_less_up_to_32_squared);
     TCase *roofs = add_case(suite, "roofs and goals");
     tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
