@@ -80,6 +80,13 @@ double fc_multiply_adds(const void *params)
     return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D;
 }
 
+double dfc_cp_multiply_adds(const void *params)
+{
+    const struct dfc_problem *p = params;
+    double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
+    return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
+}
+
 static const struct letter letters[] = {
     {"M", "tokens in"},
     {"N", "tokens out"},

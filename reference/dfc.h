@@ -62,8 +62,9 @@ struct dfc_problem {
     const real *b;              /* [N][D] */
 };
 
-/* B M N C D. */
+/* Of the naive and the fast forms of fc; of the fast forms of dfc-cp. */
 double fc_multiply_adds(const void *params);
+double dfc_cp_multiply_adds(const void *params);
 
 /* sigma, as an option of every layer here; whether it is GELU. */
 #define DFC_ACTIVATION \

@@ -55,9 +55,9 @@ static const struct battery_case cp_counted[] = {
     {0},
 };
 
-static double none(const struct problem *p)
+static double none(const struct problem *p, const struct form *form)
 {
-    (void)p;
+    (void)p, (void)form;
     return 0;
 }
 
@@ -70,13 +70,16 @@ static double stated(const struct problem *p, const struct form *form)
 {
     double M = (double)problem_size(p, "M"), N = (double)problem_size(p, "N"), C = (double)problem_size(p, "C");
     double D = (double)problem_size(p, "D"), R = (double)problem_size(p, "R"), B = (double)problem_size(p, "B");
-    bool naive = !strcmp(form->name, "naive");
-    if (p->declaration == &fc) return naive ? 0 : (ceil(N * D / LANES) * LANES * (M * C + 1) + M * C) * sizeof(real);
-    if (p->declaration == &dfc_cp) return (naive ? B * M * N * C * D : (M + N + 1) * R) * sizeof(real);
-    if (!naive) return -1;
+    bool naive = !strcmp(form->name, "naive"), plain = !strcmp(form->name, "plain");
+    double packed = ceil(N * D / LANES) * LANES * (M * C + 1) + M * C;
+    if (p->declaration == &fc) return (naive || plain ? 0 : packed) * sizeof(real);
+    if (p->declaration == &dfc_cp)
+        return (naive ? B * M * N * C * D : plain ? 2 * R : (M + N + 1) * R) * sizeof(real);
+    if (!strcmp(form->name, "fast")) return -1;
     struct chopd_problem z = chopd_of(p);
-    double cells = (double)(z.s * z.s), G = (double)z.G, S = (double)z.S;
-    return (N * N * (C * D + R * G + R) + N * R + cells * (10 * C + S + R)) * sizeof(real);
+    double cells = (double)(z.s * z.s), G = (double)z.G, S = (double)z.S, H = (double)z.H, W = (double)z.W;
+    double own = naive ? N * N * (C * D + R * G + R) + N * R : (N + W) * R + (plain ? 0 : N);
+    return (own + cells * (10 * C + S + R)) * sizeof(real) + (plain ? (H + 2) * (W + 1) * sizeof(wide_real) : 0);
 }
 
 /* ---- chopd ------------------------------------------------------------------- */
@@ -122,8 +125,9 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-static double gate(const struct problem *p)
+static double gate(const struct problem *p, const struct form *form)
 {
+    (void)form;
     struct chopd_problem z = chopd_of(p);
     return (double)z.B * chopd_gate_multiply_adds(&z);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "chopd_case.h"
 #include "dfc_case.h"
+#include "../support/battery.h"
 #include "../../reference/msa.h"
 #include "../../reference/runtime/steps.h"
 #include "../../naive/chopd.h"
@@ -107,6 +108,25 @@ START_TEST(chopd_does_not_see_the_size_of_its_boxes)
 }
 END_TEST
 
+/* The factors alone, without the integral image: form direct.  Its formula counts all N tokens for a box, which is
+ * exact for boxes that cover the grid; for boxes of one token, 2 multiplications are left of 2 N. */
+START_TEST(direct_multiplies_at_most_as_its_formula_says)
+{
+    enum { N = 42, R = 4, G = 3 };
+    static const double half[] = {0, 0.5, 7};           /* of a side; 0: random boxes */
+    struct fixture t = fixture("--grid 6x7 --gate-size 2", &chopd, 1, 3, "R=4 D=5 G=3 S=2", "");
+    struct chopd_problem p = chopd_of(&t.problem);
+    real *box = fixture_tensor(&t, "boxes"), *y = zeros(t.outputs);
+    for (size_t e = 0; e < 4 * (size_t)(R * G) && half[_i] > 0; e++) box[e] = (real)(e % 4 < 2 ? -half[_i] : half[_i]);
+    double most = formula(&t, "direct") - chopd_gate_multiply_adds(&p), counted = counted_run(&t, "direct", y);
+    printf("    direct: %.0f multiplications, at most %.0f\n", counted, most);
+    ck_assert(counted > 0 && counted <= most);
+    ck_assert(_i != 1 || most - counted == 2 * (N - 1) * (double)(N * R * G));
+    ck_assert((counted == most) == (_i == 2));
+    within("y", relative_difference(y, fixture_run(&t, "naive", 1), t.outputs), layer_tolerance(&t.problem));
+}
+END_TEST
+
 /* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers for a token in the fast form, by C D + R G + R for a pair of
  * tokens in the naive form.  Allowed: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
 START_TEST(chopd_takes_memory_for_its_components)
@@ -156,6 +176,7 @@ int main(void)
     TCase *pooling = add_case(suite, "pooling");
     tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
     tcase_add_test(pooling, chopd_does_not_see_the_size_of_its_boxes);
+    tcase_add_loop_test(pooling, direct_multiplies_at_most_as_its_formula_says, 0, 3);
     tcase_add_test(pooling, chopd_takes_memory_for_its_components);
     tcase_add_loop_test(pooling, chopd_costs_between_one_tap_and_nine, 0, 4);
     return run_suite(suite);

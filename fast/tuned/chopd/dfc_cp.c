@@ -11,7 +11,7 @@
 #include "../../../reference/dfc.h"
 #include "../../../reference/runtime/batch.h"
 #include "../../../reference/runtime/linear.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../gelu.h"
 
 struct dfc_cp_fast {
@@ -71,14 +71,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return batch_run(plan, y, x, &batch, one_image);
 }
 
-static double multiply_adds(const void *params)
-{
-    const struct dfc_problem *p = params;
-    double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
-    return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
-}
-
 const struct form dfc_cp_fast = {
     .name = "fast", .state = sizeof(struct dfc_cp_fast), .prepare = prepare, .run = run,
-    .multiply_adds = multiply_adds,
+    .multiply_adds = dfc_cp_multiply_adds,
 };

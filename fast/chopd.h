@@ -1,0 +1,42 @@
+/* chopd.h -- what the plain forms of dfc-cp and ChoP'D share: dfc_cp.c, chopd.c, chopd_direct.c */
+
+#ifndef TWICETOLD_FAST_CHOPD_H
+#define TWICETOLD_FAST_CHOPD_H
+
+#include "../reference/chopd.h"
+
+/* ---- dfc_cp.c: the two ends of Eq. 6 and 10, for one token ----------------- */
+
+/* z_r = sum_c u4_cr x_c. */
+void dfc_plain_components(real *z, const real *x, const real *u4, size_t C, size_t R);
+
+/* y_d = sigma(sum_r u5_dr z_r + b_d). */
+void dfc_plain_channels(real *y, const real *z, const real *u5, const real *b, size_t R, size_t D, bool with_gelu);
+
+/* ---- chopd.c: all of Eq. 10 but the pooling -------------------------------- */
+
+struct chopd_layer {
+    struct chopd_gate gate;
+    real *z;                    /* [N][R], the components, and then their means */
+    real *u13;                  /* [W][R], one row of the gate */
+};
+
+void chopd_layer_prepare(struct chopd_layer *f, struct arena *arena, const struct chopd_problem *p);
+
+/* One image: x to phi's map and f->z; f->z, pooled, to y. */
+void chopd_layer_components(const struct chopd_layer *f, const real *x, const struct chopd_problem *p);
+void chopd_layer_channels(real *y, const struct chopd_layer *f, const struct chopd_problem *p);
+
+/* A box along one axis: it covers the share `first` of token `low`, the share `last` of token `high`, and all tokens
+ * between.  low and high are relative to the box's own token.  The mean divides by `length`. */
+struct span { ptrdiff_t low, high; wide_real first, last, length; };
+
+struct span chopd_plain_span(real lo, real hi, size_t size);
+
+/* A token, or the nearest of 0 to size. */
+static inline size_t chopd_plain_clamp(ptrdiff_t token, size_t size)
+{
+    return token < 0 ? 0 : token < (ptrdiff_t)size ? (size_t)token : size;
+}
+
+#endif

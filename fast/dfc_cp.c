@@ -1,0 +1,81 @@
+/* dfc_cp.c -- Eq. 6 in plain C: one factor after the other
+ *
+ * The naive form multiplies the factors out to the tensor W_imncd.  But a factor that does not depend on an index may
+ * stand before the sum over that index:
+ *
+ *     y_ind = sigma(sum_r u5_dr u3_nr u1_ir sum_m u2_mr sum_c u4_cr x_imc + b_nd)                              (6)
+ *
+ * Read from the right, these are five steps.  Between the third and the fourth, an image is R numbers.
+ * Cost of an image: M C R + M R + R + N R + N D R multiply-adds, and 2 R numbers of memory.
+ *
+ *     i  images     m, n  tokens in, out     c, d  channels in, out     r  components
+ *
+ * Contract: reference/dfc.h. */
+
+#include "chopd.h"
+#include "forms.h"
+#include "../reference/dfc.h"
+#include "../reference/runtime/steps.h"
+
+/* ---- the core ------------------------------------------------------------ */
+
+void dfc_plain_components(real *z, const real *x, const real *u4, size_t C, size_t R)
+{
+    for (size_t r = 0; r < R; r++) z[r] = 0;
+    for (size_t c = 0; c < C; c++)
+        for (size_t r = 0; r < R; r++) z[r] += u4[c * R + r] * x[c];
+}
+
+void dfc_plain_channels(real *y, const real *z, const real *u5, const real *b, size_t R, size_t D, bool with_gelu)
+{
+    for (size_t d = 0; d < D; d++) {
+        real sum = b[d];
+        for (size_t r = 0; r < R; r++) sum += u5[d * R + r] * z[r];
+        y[d] = with_gelu ? gelu(sum) : sum;
+    }
+}
+
+/* Eq. 6 for image i; z and t have R numbers each. */
+static void one_image(real *y, const real *x, size_t i, real *z, real *t, const struct dfc_problem *p)
+{
+    size_t C = p->C, D = p->D, R = p->R;
+
+    for (size_t r = 0; r < R; r++) t[r] = 0;
+    for (size_t m = 0; m < p->M; m++) {
+        dfc_plain_components(z, x + m * C, p->u4, C, R);                        /* z_mr   = sum_c u4_cr x_mc */
+        for (size_t r = 0; r < R; r++) t[r] += p->u2[m * R + r] * z[r];         /* t_r    = sum_m u2_mr z_mr */
+    }
+    for (size_t r = 0; r < R && p->u1; r++) t[r] *= p->u1[i * R + r];           /* t'_r   = u1_r t_r */
+    for (size_t n = 0; n < p->N; n++) {
+        for (size_t r = 0; r < R; r++) z[r] = p->u3[n * R + r] * t[r];          /* t''_nr = u3_nr t'_r */
+        dfc_plain_channels(y + n * D, z, p->u5, p->b + n * D, R, D, p->gelu);   /* y_nd   = sum_r u5_dr t''_nr */
+    }
+}
+
+/* ---- the form ------------------------------------------------------------ */
+
+struct dfc_cp_plain {
+    real *z, *t;                /* [R] */
+};
+
+static status prepare(struct plan *plan)
+{
+    const struct dfc_problem *p = plan->params;
+    struct dfc_cp_plain *f = plan->state;
+    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of a token", p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->t, "the components of an image", p->R);
+    return arena_status(&plan->arena);
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct dfc_problem *p = plan->params;
+    const struct dfc_cp_plain *f = plan->state;
+    for (size_t i = 0; i < p->B; i++) one_image(y + i * p->N * p->D, x + i * p->M * p->C, i, f->z, f->t, p);
+    return status_ok();
+}
+
+const struct form dfc_cp_plain = {
+    .name = "plain", .state = sizeof(struct dfc_cp_plain), .prepare = prepare, .run = run,
+    .multiply_adds = dfc_cp_multiply_adds,
+};

@@ -1,0 +1,35 @@
+/* fc.c -- the fully connected layer in plain C: each weight is read once, for all images
+ *
+ * The naive form takes one output after the other.  w lies as [M][N][C][D], so it jumps by D numbers from weight to
+ * weight, and reads all of w again for each image.  Sums may be taken in any order.  Here tokens in and out are the
+ * outer loops, and a pair of them is one small product for all images:
+ *
+ *     y_in = sum_m x_im W_mn          W_mn [C][D] lies in one piece
+ *
+ * No multiplication is saved: B M N C D, as in Eq. 2.
+ *
+ *     i  images     m, n  tokens in, out     c, d  channels in, out
+ *
+ * Contract: reference/dfc.h. */
+
+#include "forms.h"
+#include "../reference/dfc.h"
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct fc_problem *p = plan->params;
+    size_t M = p->M, N = p->N, C = p->C, D = p->D;
+
+    for (size_t ind = 0; ind < p->B * N * D; ind++) y[ind] = 0;
+    for (size_t m = 0; m < M; m++)
+        for (size_t n = 0; n < N; n++)
+            for (size_t i = 0; i < p->B; i++) {
+                const real *x_im = x + (i * M + m) * C, *W_mn = p->w + (m * N + n) * C * D;
+                real *y_in = y + (i * N + n) * D;
+                for (size_t c = 0; c < C; c++)
+                    for (size_t d = 0; d < D; d++) y_in[d] += x_im[c] * W_mn[c * D + d];
+            }
+    return status_ok();
+}
+
+const struct form fc_plain = {.name = "plain", .run = run, .multiply_adds = fc_multiply_adds};
