@@ -93,8 +93,8 @@ static double peak(const struct fixture *t, const char *form)
 }
 
 /* The table of reference/structsa.h, with one head: q, k, v as projected, the filters and the tables of windows.
- * Naive: dense copies of q, k, v and y, the map, the windows and kernels of a query, the attention, the values, unfolded.
- * Plain: one window; the virtual tokens, or the map, the attention and the merged kernels of one query. */
+ * Naive: dense copies of q, k, v and y, the map, the windows and kernels of a query, the attention, the unfolded
+ * values.  Plain: one window; the virtual tokens, or the map, the attention and the merged kernels of one query. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct structsa_problem s;
