@@ -1,14 +1,14 @@
 # Attention, Twice Told.  `make help` lists the targets.
 #
-# An object lies where its source lies, below $(BUILD): naive/lisa.c becomes $(BUILD)/naive/lisa.o in float and
-# $(BUILD)/double/naive/lisa.o in double, $(BUILD)/counting/... and $(BUILD)/exact/... in the two C++ builds.
+# naive/lisa.c becomes $(BUILD)/naive/lisa.o in float, $(BUILD)/double/naive/lisa.o in double, and the same below
+# $(BUILD)/counting and $(BUILD)/exact in the two C++ builds.
 #
 #   a source file   goes into its folder; the lists in "Sources" are wildcards
 #   a test          is tests/FOLDER/test_NAME.c, or test_NAME.py; its program is $(BUILD)/tests/FOLDER/test_NAME
 #   a variant       (another compiler, flags, sanitizer) is two lines in "Variants"
 #
-# Settings: CC (gcc or clang), CXX (g++), CFLAGS, CXXFLAGS, ARCH (empty: a portable build), CUDA (nvcc; empty: none),
-# ARCHES (of GPUs), PYTHON, BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the commands.
+# Settings: CC, CXX, CFLAGS, CXXFLAGS, ARCH (empty: a portable build), CUDA (nvcc; empty: none), ARCHES (of GPUs),
+# PYTHON, BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the commands.
 
 BUILD    = build
 PREFIX   = /usr/local
@@ -36,7 +36,7 @@ ifneq ($(and $(AFTER),$(filter deps,$(MAKECMDGOALS))),)
 $(AFTER): after_deps ;
 after_deps: deps
 	+$(MAKE) --no-print-directory $(AFTER)
-.PHONY: deps after_deps $(AFTER)
+.PHONY: deps $(AFTER)
 else
 
 # ---- Sources
@@ -53,26 +53,22 @@ DEVICE_C    := $(wildcard fast/cuda/*.cu) fast/cuda/forms.cc
 LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
 FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
 SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
-COUNTING_C  := $(NAIVE_C) $(wildcard fast/*.c) $(LADDER_C)
+COUNTING_C  := $(NAIVE_C) $(filter-out fast/circulant.c,$(wildcard fast/*.c)) $(LADDER_C)
 EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
                $(addprefix tests/support/,cases.c support.c fixture.c) \
                $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
 WASM_C      := $(filter-out %/fft.c %/fftw.c,$(CONTRACTS_C) $(NAIVE_C) $(FAST_C)) reference/networks/operators.c \
                $(wildcard reference/library/wasm/*.c)
 
-# Suites.  Those of THEOREMS are compiled a second time for the exact build.  Suites that compute no reals run in float
-# alone.  SLOW suites run with FULL=1.
-THEOREMS   := $(filter-out %/test_hilo_errata,$(basename tests/msa/test_msa.c \
-              $(wildcard $(foreach kind,theorems readings errata,tests/*/test_*_$(kind).c))))
+# THEOREMS are also compiled for the exact build.  FLOAT_ONLY suites compute no reals.  SLOW suites run with FULL=1.
 TESTS      := $(basename $(wildcard tests/*/test_*.c))
 SCRIPTS    := $(wildcard tests/*/test_*.py)
+THEOREMS   := tests/msa/test_msa $(filter-out %/test_hilo_errata,$(filter %_theorems %_readings %_errata,$(TESTS)))
 EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
-FLOAT_ONLY  = tests/tools/% %/test_live %/test_harness %/test_lookup %/test_emulator %/test_device %/test_fuzz \
-              %/test_standalone.py
+FLOAT_ONLY  = tests/tools/% $(addprefix %/test_,live harness lookup emulator device fuzz standalone.py)
 SLOW        = %/test_exercises.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
-SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) \
-              $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS))) $(EXACT_SUITES)
-
+SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) $(EXACT_SUITES) \
+              $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS)))
 # Folders of the two precisions.
 F := $(BUILD)
 D := $(BUILD)/double
@@ -95,7 +91,6 @@ LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) \
                   $(if $(ONEDNN),-Wl$(comma)--push-state$(comma)--as-needed -ldnnl -Wl$(comma)--pop-state)
 RPATH           = $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 LDLIBS          = $(RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
-
 # FUSED: for Zen, gcc fuses some multiply-adds of a loop and not others, so that bits would depend on the number of
 # rows.  TRAITS: for machines that compute floats in a wider type, and for addresses of 32 bits.
 FUSED   := $(shell echo 'int x;' | $(CC) --param avoid-fma-max-bits=0 -Werror -x c -S - -o /dev/null 2>/dev/null && \
@@ -106,11 +101,10 @@ TRAITS  := $(if $(filter %__FLT_EVAL_METHOD__=0,$(MACROS)),,-fexcess-precision=f
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
 IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLAGS) $(ARCH))"'
 NUMERICS = $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp
-HIDDEN   = -fPIC -fvisibility=hidden -MMD -MP
-COMMON   = $(CFLAGS) $(NUMERICS) $(FUSED) $(WARNINGS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(CPPFLAGS) $(HIDDEN)
+HIDDEN   = -fPIC -fvisibility=hidden -MMD -MP $(CPPFLAGS)
+COMMON   = $(CFLAGS) $(NUMERICS) $(FUSED) $(WARNINGS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(HIDDEN)
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS) $(IDENTITY)
-EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(NUMERICS) $(filter-out -Wshadow,$(WARNINGS)) -Wno-unknown-pragmas \
-           $(CPPFLAGS) $(HIDDEN)
+EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(NUMERICS) $(WARNINGS) -Wno-shadow -Wno-unknown-pragmas $(HIDDEN)
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
 OBJCOPY  = objcopy
 
@@ -119,12 +113,11 @@ OBJCOPY  = objcopy
 # void *, which -fpermissive accepts with a warning; gcc has no name for that warning, hence -w.  All other warnings
 # are those of the C build.  -O2, because gcc 12 -O3 compiles one complex product wrongly (SSE2, float).
 AS_CXX   = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -I.
-COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_vec.h
+COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) fast/circulant.h tests/support/counting.h tests/support/plain_vec.h
 COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
            $(patsubst %,-include %,math.h string.h tgmath.h $(COUNTED))
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
-
 # nvcc compiles the plug-in for machines with a GPU.
 CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
@@ -132,7 +125,6 @@ GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
            $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
-
 # Objects depend on the flags, archives on the list of sources: files that change only when their text does.
 PROCESSOR    := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
 STATE_flags   = $(COMPILE) $(EMULATE) $(LINK) $(LDLIBS) $(PROCESSOR)
@@ -150,38 +142,28 @@ $F/check:
 # ---- Rules, once for each precision
 
 SAY     = mkdir -p $(@D) && echo "  $1 $@"
+DOUBLE  = $(if $(filter $D/%,$@),-DTWICETOLD_DOUBLE)
+OBJECT  = $(call SAY,compile) && $1 $(DOUBLE) -c $< -o $@
+COUNT_C = $(call SAY,compile) && printf 'namespace counting {\n\#include "$<"\n}\n' | \
+          $(COUNTER) $(DOUBLE) -MT $@ -MF $(@:.o=.d) -x c++ -c - -o $@
 PROGRAM = $(call SAY,link   ) && $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
           $(if $(findstring /tests/,$@),$(CHECK_LIBS)) $(LDLIBS) -o $@
 
-$F/%.o: %.c $F/flags
-	$(call SAY,compile) && $(COMPILE) -c $< -o $@
-$D/%.o: %.c $F/flags
-	$(call SAY,compile) && $(COMPILE) -DTWICETOLD_DOUBLE -c $< -o $@
-$F/%.o: % $F/flags
-	$(call SAY,compile) && $(EMULATE) -x c++ -c $< -o $@
-$D/%.o: % $F/flags
-	$(call SAY,compile) && $(EMULATE) -DTWICETOLD_DOUBLE -x c++ -c $< -o $@
-$F/counting/%.o: %.c $F/cxx
-	$(call SAY,compile) && printf 'namespace counting {\n#include "$<"\n}\n' | \
-	    $(COUNTER) -MT $@ -MF $(@:.o=.d) -x c++ -c - -o $@
-$D/counting/%.o: %.c $F/cxx
-	$(call SAY,compile) && printf 'namespace counting {\n#include "$<"\n}\n' | \
-	    $(COUNTER) -DTWICETOLD_DOUBLE -MT $@ -MF $(@:.o=.d) -x c++ -c - -o $@
-$F/counting/%.o: %.cc $F/cxx
-	$(call SAY,compile) && $(COUNTER) -c $< -o $@
-$D/counting/%.o: %.cc $F/cxx
-	$(call SAY,compile) && $(COUNTER) -DTWICETOLD_DOUBLE -c $< -o $@
-$F/exact/%.o: %.c $F/cxx
-	$(call SAY,compile) && $(EXACT) -x c++ -c $< -o $@
-$F/exact/%.o: %.cc $F/cxx
-	$(call SAY,compile) && $(EXACT) -c $< -o $@
-
+$F/%.o: %.c $F/flags                ; $(call OBJECT,$(COMPILE))
+$D/%.o: %.c $F/flags                ; $(call OBJECT,$(COMPILE))
+$F/%.o: % $F/flags                  ; $(call OBJECT,$(EMULATE) -x c++)
+$D/%.o: % $F/flags                  ; $(call OBJECT,$(EMULATE) -x c++)
+$F/counting/%.o: %.c $F/cxx         ; $(COUNT_C)
+$D/counting/%.o: %.c $F/cxx         ; $(COUNT_C)
+$F/counting/%.o: %.cc $F/cxx        ; $(call OBJECT,$(COUNTER))
+$D/counting/%.o: %.cc $F/cxx        ; $(call OBJECT,$(COUNTER))
+$F/exact/%.o: %.c $F/cxx            ; $(call OBJECT,$(EXACT) -x c++)
+$F/exact/%.o: %.cc $F/cxx           ; $(call OBJECT,$(EXACT))
 # tests/exact/field_support.cc replaces these functions.
-$F/exact/tests/support/support.o: private EXACT += $(foreach name,largest largest_difference relative_difference \
-    fault_equal fault_unequal fault_within fault_beyond,-D$(name)=plain_$(name))
-$F/exact/reference/runtime/random.o: private EXACT += $(foreach name,uniform normal integers,\
-    -Drandom_fill_$(name)=plain_fill_$(name))
-$F/exact/reference/runtime/problem.o: private EXACT += -Dproblem_draw=plain_problem_draw
+REPLACED = largest largest_difference relative_difference fault_equal fault_unequal fault_within fault_beyond
+$F/exact/tests/support/support.o: private EXACT += $(foreach name,$(REPLACED),-D$(name)=plain_$(name))
+$F/exact/reference/runtime/random.o $F/exact/reference/runtime/problem.o: private EXACT += -Dproblem_draw=plain_draw \
+    $(foreach name,uniform normal integers,-Drandom_fill_$(name)=plain_fill_$(name))
 $(THEOREMS:%=$F/exact/%.o): private EXACT += -include tests/exact/theorems.h -O1
 
 # The internal archive holds all but the programs' main files, kernels and tests; a program takes what it calls.
@@ -196,26 +178,18 @@ $D/libsupport.a: $(SUPPORT_C:%.c=$D/%.o)
 $F/libcounting.a: $(COUNTING_C:%.c=$F/counting/%.o) $F/counting/tests/support/counting.o
 $D/libcounting.a: $(COUNTING_C:%.c=$D/counting/%.o) $D/counting/tests/support/counting.o
 $F/libexact.a: $(patsubst %,$F/exact/%.o,$(basename $(EXACT_C)))
-%.a: $F/sources
-	$(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+%.a: $F/sources                     ; $(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 $(SUPPORT_C:%.c=$F/%.o) $(SUPPORT_C:%.c=$D/%.o) $F/exact/tests/support/support.o: | $F/check
 
-$F/twicetold $F/measure: $F/%: $F/reference/cli/%.o $F/libemulated.a $F/libtwicetold.a
-	$(PROGRAM)
-$D/twicetold $D/measure: $D/%: $D/reference/cli/%.o $D/libemulated.a $D/libtwicetold.a
-	$(PROGRAM)
+$F/twicetold $F/measure: $F/%: $F/reference/cli/%.o $F/libemulated.a $F/libtwicetold.a     ; $(PROGRAM)
+$D/twicetold $D/measure: $D/%: $D/reference/cli/%.o $D/libemulated.a $D/libtwicetold.a     ; $(PROGRAM)
+$(FIGURES:%=$F/%): %: %.o $F/libladders.a $F/libemulated.a $F/libtwicetold.a               ; $(PROGRAM)
 $F/fuzzer $D/fuzzer: %/fuzzer: %/tests/fuzz/entry.o %/libsupport.a %/libemulated.a %/libtwicetold.a
 	$(PROGRAM) -fsanitize=fuzzer
-$(FIGURES:%=$F/%): %: %.o $F/libladders.a $F/libemulated.a $F/libtwicetold.a
-	$(PROGRAM)
 TEST_ARCHIVES = libsupport.a libcounting.a libladders.a libtwicetold.a
-$F/tests/%: $F/tests/%.o $F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%)
-	$(PROGRAM)
-$D/tests/%: $D/tests/%.o $(TEST_ARCHIVES:%=$D/%)
-	$(PROGRAM)
-$F/exact/tests/%: $F/exact/tests/%.o $F/libexact.a
-	$(PROGRAM)
-
+$F/tests/%: $F/tests/%.o $F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%)                      ; $(PROGRAM)
+$D/tests/%: $D/tests/%.o $(TEST_ARCHIVES:%=$D/%)                                           ; $(PROGRAM)
+$F/exact/tests/%: $F/exact/tests/%.o $F/libexact.a                                         ; $(PROGRAM)
 # Suites that run kernels; suites in Python, which are links whose folder says which build they test.
 EMULATING := $(filter tests/cuda/% tests/fuzz/% tests/library/test_library,$(TESTS))
 $(EMULATING:%=$F/%): $F/tests/cuda/kernels.cu.o $F/tests/cuda/runtime.cu.o $F/libemulated.a
@@ -224,41 +198,33 @@ $(SCRIPTS:%=$F/%) $(SCRIPTS:%=$D/%): | $(PROGRAMS) $(LIBRARY) $F/tests/cli/faili
 	mkdir -p $(@D) && ln -sf $(abspath tests/$(lastword $(subst /tests/, ,$@))) $@
 $F/tests/cli/failing_io.so $D/tests/cli/failing_io.so: tests/cli/failing_io.c $F/flags
 	mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(WARNINGS) -fPIC -shared $< -ldl -o $@
-
 # The naive forms in double, in one object that exports one function: the reference of suites in float.
 $F/naive_in_double.o: $D/tests/support/naive_in_double.o $D/libtwicetold.a
 	$(LD) -r --force-group-allocation -o $@ $^ && $(OBJCOPY) --keep-global-symbol=naive_in_double_run $@
-
 # The library as it is installed: what reference/library exports and all that it needs, every other name local.
 $F/lib/libtwicetold.o: $(INTERFACE_C:%.c=$F/%.o) $F/libtwicetold.a
 $F/lib/libtwicetold-double.o: $(INTERFACE_C:%.c=$D/%.o) $D/libtwicetold.a
 $F/lib/libtwicetold.o $F/lib/libtwicetold-double.o:
 	mkdir -p $(@D) && $(LD) -r -d --force-group-allocation $^ -o $@ && \
 	    $(OBJCOPY) --wildcard --keep-global-symbol 'twicetold_*' $@
-$F/lib/%.a: $F/lib/%.o
-	$(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $^
+$F/lib/%.a: $F/lib/%.o              ; $(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $^
 $F/lib/%.so.1: $F/lib/%.o
 	$(call SAY,link   ) && $(LINK) -shared -Wl,-soname,$(@F) $^ -Wl,--as-needed $(LDLIBS) -o $@
-$F/lib/%.so: $F/lib/%.so.1
-	ln -sf $(<F) $@
-
+$F/lib/%.so: $F/lib/%.so.1          ; ln -sf $(<F) $@
 # The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
 plug-in: $F/nvcc $F/flags $F/sources
 	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -x cu - -lcublas -lcufft \
 	    -o $F/toolkit 2>&1 </dev/null); \
 	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
-$F/device/%.o: % $F/nvcc
-	$(call SAY,compile) && $(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu -c $< -o $@
-$D/device/%.o: % $F/nvcc
-	$(call SAY,compile) && $(DEVICE) -DTWICETOLD_DOUBLE -MMD -MP -MF $(@:.o=.d) -x cu -c $< -o $@
-PLUGIN_C = $(CONTRACTS_C) fast/tuned/lisa/circulant.c
+$F/device/%.o: % $F/nvcc            ; $(call OBJECT,$(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu)
+$D/device/%.o: % $F/nvcc            ; $(call OBJECT,$(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu)
+PLUGIN_C = $(CONTRACTS_C) fast/circulant.c
 $F/libtwicetold-cuda.so: $(DEVICE_C:%=$F/device/%.o) $(PLUGIN_C:%.c=$F/%.o)
 $D/libtwicetold-cuda.so: $(DEVICE_C:%=$D/device/%.o) $(PLUGIN_C:%.c=$D/%.o)
 $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so: fast/cuda/plugin.map
 	$(call SAY,link   ) && $(DEVICE) -shared $(filter %.o,$^) $(addprefix -Xlinker ,--gc-sections -z defs --as-needed \
 	    --version-script=fast/cuda/plugin.map -rpath=$(abspath $(dir $(CUDA))../lib64)) -lcublas -lcufft -o $@
-
 # WebAssembly for the live figures of the book; without clang for it, or with WASM=, there are none.
 WASI     = /usr/include/wasm32-wasi
 WASM    := $(shell command -v clang >/dev/null && command -v wasm-ld >/dev/null && [ -e $(WASI)/stdio.h ] && \
@@ -268,8 +234,7 @@ WASM_CC  = $(WASM) -I$(WASI) -std=c11 -D_GNU_SOURCE -msimd128 -fno-math-errno -f
            -Ireference/library/wasm $(WARNINGS) -Wno-unknown-pragmas -DTWICETOLD_WITHOUT_FFTW
 live: $(if $(WASM),$F/live/module.js) ## build the library as WebAssembly, for the book's live figures
 	$(if $(WASM),:,rm -f $F/live/module.js; echo "no live figures: clang for WebAssembly is missing (make deps)")
-$F/live/%.o: %.c $F/wasm
-	$(call SAY,compile) && $(WASM_CC) -c $< -o $@
+$F/live/%.o: %.c $F/wasm            ; $(call OBJECT,$(WASM_CC))
 $F/live/library.wasm: $(WASM_C:%.c=$F/live/%.o) $F/wasm
 	$(call SAY,link   ) && $(WASM) -L/usr/lib/wasm32-wasi -mexec-model=reactor \
 	    -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576 $(filter %.o,$^) -o $@
@@ -307,44 +272,32 @@ PROVED  = $(if $(filter exact,$(CHAPTER)),$(EXACT_SUITES),\
 $(if $(filter-out $(CHAPTERS) ladder,$(CHAPTER)),$(error CHAPTER: found '$(CHAPTER)', expected one of: $(CHAPTERS)))
 prove: $(PROVED)        ## run the tests of one chapter (CHAPTER=lisa)
 	$(if $(CHAPTER),TAP=$F/proved $(SUITE) $(PROVED),$(error CHAPTER: missing, expected one of: $(CHAPTERS)))
-exact: $(EXACT_SUITES)  ## print draws and seconds of the exact proofs (PRIME=2: another field; COMMIT=1: keep)
-	for suite in $^; do $$suite >$$suite.log || { cat $$suite.log; exit 1; }; done
+exact: $(EXACT_SUITES)  ## run the exact proofs with 20 draws, and print their bounds (DRAWS, PRIME=2, COMMIT=1: keep)
+	for suite in $^; do DRAWS=$(or $(DRAWS),20) $$suite >$$suite.log || { cat $$suite.log; exit 1; }; done
 	$(PYTHON) tests/exact/tables.py forms $F/exact/tests/exact/test_exact.log >$F/exact/forms.tsv
 	$(PYTHON) tests/exact/tables.py claims $(THEOREMS:%=$F/exact/%.log) >$F/exact/claims.tsv
 	$(if $(COMMIT),cp $F/exact/forms.tsv $F/exact/claims.tsv tests/exact,cat $(^:=.log))
-counts: $F/tests/cuda/test_cuda_counts $D/tests/cuda/test_cuda_counts ## count anew what the kernels ask of the memory
-	for suite in $^; do $$suite count || exit; done
 device: all $F/tests/cuda/test_cuda $D/tests/cuda/test_cuda ## with a GPU: the kernels' proofs and times there
 	BUILD=$F $(PYTHON) tests/tools/device.py $F/gpu
 mutants:                ## apply each mutation of tests/tools/mutations.tsv; a suite must detect it (ONLY=pattern)
 	mkdir -p $F && CHECKED='$(CHECKED)' $(PYTHON) tests/tools/mutants.py '$F' '$(ONLY)'
-golden:                 ## remake tests/golden with PyTorch
-	set -e; for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do $(PYTHON) "$$script"; done
-quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder of lisa.md, ...)
-	$(PYTHON) tests/tools/quotes.py '$(PAPERS)'
-
 # Exercises: N=1.2, and ANSWER='...' for some.  exercises.txt says how a solution is compiled and linked.
-EXERCISE  = BUILD=$F $(PYTHON) tests/tools/exercise.py
 EXERCISED = $(TESTS:%=$F/%) $F/exact/tests/exact/test_field $F/exercises.txt $(PROGRAMS)
 $F/exercises.txt: $F/flags $F/cxx $F/sources $F/tests/tools/exercise_count.o
 	printf '%s=%s\n' compile '$(subst $(IDENTITY),,$(COMPILE))' emulate '$(subst ',,$(EMULATE))' link '$(LINK)' \
 	    with '$F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%) $(CHECK_LIBS) $(LDLIBS)' count '$(subst ',,$(COUNTER))' \
 	    exact '$(subst ',,$(EXACT))' exact_with '$F/libexact.a $(CHECK_LIBS) $(LDLIBS)' | sed 's/ -Werror//' >$@
 $F/tests/tools/test_exercises.py: | $(EXERCISED)
-exercise:               ## list the exercises, or open one (N=1.2)
-	$(EXERCISE) $(if $(N),open $(N),list)
-check: $(EXERCISED)     ## judge an exercise (N=1.2 ANSWER=...)
-	$(EXERCISE) check '$(N)' '$(ANSWER)'
-hint:                   ## a hint for an exercise, one more each time (N=1.2)
-	$(EXERCISE) hint '$(N)'
+check: $(EXERCISED)
+exercise check hint:    ## list or open an exercise (N=1.2); check it (ANSWER=...); print its next hint
+	BUILD=$F $(PYTHON) tests/tools/exercise.py $@ '$(N)' '$(ANSWER)'
 
 # ---- Variants: the sources built otherwise, in $(BUILD)/NAME
 
 # NAME_MAKE: settings of make; NAME_RUN: environment; NAME_ONLY: the suites.  Without NAME_RUN: those of COMPUTING.
 CHECKED       = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 sanitize_MAKE = CFLAGS='$(CHECKED)'
-sanitize_RUN  = CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
-                UBSAN_OPTIONS=print_stacktrace=1
+sanitize_RUN  = CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 races_MAKE    = CC='clang -fsanitize=thread' ARCH= CXXFLAGS=-O0 CFLAGS='-O1 -g1' QUICK=1
 races_RUN     = CK_FORK=no OMP_TOOL_LIBRARIES=libarcher.so ARCHER_OPTIONS=verbose=0 \
                 LD_LIBRARY_PATH=$$(dirname $$(clang -print-file-name=libarcher.so)) \
@@ -357,8 +310,8 @@ sse2_MAKE     = ARCH=
 avx2_MAKE     = ARCH=-march=x86-64-v3
 wide_MAKE     = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 clang_MAKE    = CC=clang
-COMPUTING     = attention chopd chopd_theorems elsa elsa_theorems hilo hilo_theorems ladder layers library lisa lisa_theorems \
-                msa msa_golden numbers packed_linear product runtime sra structsa structsa_theorems vec_fft
+COMPUTING     = attention chopd elsa hilo ladder layers library lisa msa msa_golden numbers packed_linear product \
+                runtime sra structsa vec_fft $(addsuffix _theorems,chopd elsa hilo lisa structsa)
 fuzz_MAKE     = CC=clang CXXFLAGS='-O1 -g1' CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
                 -fno-sanitize=function -fno-sanitize-recover=all'
 VARIANT       = +$($@_RUN) $(MAKE) --no-print-directory CUDA= BUILD=$F/$@ $($@_MAKE)
@@ -374,7 +327,6 @@ cross:                  ## run suites on another machine, emulated (MACHINE=s390
 fuzz:                   ## give random bytes to readers, program and forms (RUNS=20000 TARGET=forms SEED=1)
 	$(VARIANT) $F/fuzz/fuzzer $F/fuzz/double/fuzzer
 	RUNS='$(or $(RUNS),20000)' TARGET='$(TARGET)' SEED='$(SEED)' $(PYTHON) tests/tools/fuzz.py $F/fuzz
-
 # .clang-tidy says which checks are off, and why.  Suites are read in double, all else in float.
 HEADERS  = $(wildcard */*.h */*/*.h */*/*/*.h)
 SUITES_C = $(wildcard tests/*/*.c)
@@ -401,13 +353,10 @@ MEASURED = $F/book/here
 DRAWN    = $(or $(CHAPTER),attention lisa structsa elsa chopd hilo gap networks ladder)
 weave:                  ## refill the excerpts and tables of the committed chapters
 	$(BOOK) weave
-# One chapter after the other.  An interrupted run goes on where it was, unless programs or settings have changed.
 measured: $(PROGRAMS) $(LIBRARY)
 	mkdir -p $(MEASURED)
-	set -e; with='$(if $(FULL),--full) $(if $(BUDGET),--budget $(BUDGET)) $(MAX_MEMORY:%=--max-memory %)'; \
-	for chapter in $(DRAWN); do done=$(MEASURED)/$$chapter.done; \
-	    if [ "$$(cat $$done 2>/dev/null)" != "$$with" ] || [ $F/measure -nt $$done ]; then \
-	        $(DRAW) $$with --output $(MEASURED) $$chapter; echo "$$with" >$$done; fi; done
+	$(DRAW) $(if $(FULL),--full) $(if $(BUDGET),--budget $(BUDGET)) $(MAX_MEMORY:%=--max-memory %) --resume \
+	    --output $(MEASURED) $(DRAWN)
 figures: $(if $(filter 0,$(BUDGET)),all,measured) ## measure and draw into build/book/here (CHAPTER, BUDGET, FULL)
 	$(if $(filter 0,$(BUDGET)),$(DRAW) --budget 0 --tables figures --output $(if $(COMMIT),figures,$F/drawn) $(CHAPTER),\
 	    $(if $(COMMIT),$(DRAW) commit $(MEASURED) $(DRAWN)))
@@ -427,7 +376,5 @@ clean:                  ## remove build/
 help:                   ## this list
 	grep -E '^[a-z0-9 ]+:.*## ' Makefile | while IFS= read -r line; do \
 	    printf 'make %-10s %s\n' "$${line%%:*}" "$${line#*## }"; done
-.PHONY: all always book check clean counts cross deps device exact exercise figures fuzz golden help hint install lint \
-        live measured mutants pdf plug-in prove quotes slides suites test versus weave wheel \
-        sanitize races valgrind sse2 avx2 wide clang
+.PHONY: always measured plug-in suites $(shell sed -n 's/^\([a-z0-9 ]*\):.*\#\# .*/\1/p' Makefile)
 endif

@@ -7,7 +7,8 @@
  *     top = max_j l_j        sum = sum_j exp(l_j - top)        y_c = sum_j exp(l_j - top) v_jc
  *
  * If a tile has a larger logit, top grows, and sum and y shrink by exp(old top - new top).  At the end y is divided by
- * sum.  The multiplications are those of the naive form and a few for each tile; the memory is one tile.
+ * sum.  Each tile is summed from zero, so that rounding errors grow with the number of tiles, not of keys.  The
+ * multiplications are those of the naive form and a few for each tile; the memory is one tile.
  *
  *     j  keys     c  channels
  *
@@ -38,16 +39,20 @@ void attention_query(real *y, const real *q, const real *k, const real *v, size_
             if (l[j] > top) top = l[j];
         }
 
-        /* Step 2: what the earlier tiles gave, relative to the new top. */
-        real shrink = exp(old_top - top);
-        sum *= shrink;
-        for (size_t c = 0; c < channels; c++) y[c] *= shrink;
-
-        /* Step 3: the weights of this tile, and their values. */
+        /* Step 2: the weights of this tile. */
+        real tile_sum = 0;
         for (size_t j = 0; j < tile; j++) {
-            real weight = exp(l[j] - top);
-            sum += weight;
-            for (size_t c = 0; c < channels; c++) y[c] += weight * v_first[j * stride + c];
+            l[j] = exp(l[j] - top);
+            tile_sum += l[j];
+        }
+
+        /* Step 3: what the earlier tiles gave, relative to the new top, and what this tile adds. */
+        real shrink = exp(old_top - top);
+        sum = shrink * sum + tile_sum;
+        for (size_t c = 0; c < channels; c++) {
+            real tile_y = 0;
+            for (size_t j = 0; j < tile; j++) tile_y += l[j] * v_first[j * stride + c];
+            y[c] = shrink * y[c] + tile_y;
         }
     }
     for (size_t c = 0; c < channels; c++) y[c] /= sum;

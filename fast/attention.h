@@ -1,7 +1,7 @@
 /* attention.h -- softmax attention of one query, in one pass over its keys */
 
-#ifndef TWICETOLD_FAST_ATTENTION_H
-#define TWICETOLD_FAST_ATTENTION_H
+#ifndef TWICETOLD_FAST_ATTENTION_QUERY_H
+#define TWICETOLD_FAST_ATTENTION_QUERY_H
 
 #include "../reference/runtime/real.h"
 

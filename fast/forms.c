@@ -11,9 +11,15 @@
 #include "../reference/hilo.h"
 
 const struct form_row plain_forms[] = {
+    {&msa, &msa_plain},
+    {&sra, &sra_plain},
+    {&lisa, &lisa_plain},
+    {&structsa, &structsa_plain},
+    {&elsa, &elsa_plain},
     {&fc, &fc_plain},
     {&dfc_cp, &dfc_cp_plain},
     {&chopd, &chopd_plain},
     {&chopd, &chopd_direct},
+    {&hilo, &hilo_plain},
     {NULL, NULL}
 };

@@ -1,7 +1,7 @@
 """draw.py -- measures on this machine and draws the figures
 
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
-                            [--max-memory 8G] [CHAPTER...]
+                            [--max-memory 8G] [--resume] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
     python3 figures/draw.py commit FOLDER CHAPTER...
 
@@ -9,7 +9,8 @@ chapters.py defines what each chapter measures and draws.  Files appear in the o
 chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
 data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
 take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables. `commit`
-copies what was measured into FOLDER to figures/, and draws what depends on it.
+copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out chapters that the
+output folder has from the same programs and settings: an interrupted run goes on where it was.
 """
 import argparse
 import datetime
@@ -208,6 +209,7 @@ def main(words):
     parser.add_argument("--budget", type=int)
     parser.add_argument("--tables")
     parser.add_argument("--max-memory", type=size)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("chapters", nargs="*")
     parser.error = usage
     options = parser.parse_args(words)
@@ -223,8 +225,18 @@ def main(words):
         raise RuntimeError("gnuplot is missing (Debian: gnuplot-nox)")
     if not os.path.exists(os.path.join(options.build, "measure")):
         raise RuntimeError(f"{options.build}/measure is missing: run make first")
+    settings = f"{options.full} {options.budget} {options.max_memory}\n"
     for name in options.chapters or chapters.CHAPTERS:
+        done = os.path.join(options.output, name + ".done")
+        if options.resume and os.path.exists(done):
+            with open(done) as f:
+                newer = os.path.getmtime(done) > os.path.getmtime(os.path.join(options.build, "measure"))
+                if newer and f.read() == settings:
+                    continue
         redraw(name, options)
+        if options.resume:
+            with open(done, "w") as f:
+                f.write(settings)
 
 
 if __name__ == "__main__":

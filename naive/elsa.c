@@ -14,20 +14,6 @@
 
 /* ---- Hadamard attention and the ghost head -------------------------------- */
 
-/* z = q o k, scaled; Eq. 6 keeps the two apart. */
-void elsa_naive_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
-{
-    size_t count = p->heads.N * p->heads.Q;
-
-    if (p->equation == 6)
-        for (size_t i = 0; i < count; i++) {
-            hp[i] = p->scale * q[i];
-            kp[i] = p->scale * k[i];
-        }
-    else
-        for (size_t i = 0; i < count; i++) hp[i] = kp[i] = p->scale * (q[i] * k[i]);
-}
-
 void elsa_naive_unfold(real *unfolded, const real *rows, const struct neighbours *around, size_t columns)
 {
     for (size_t i = 0; i < around->centres; i++)
@@ -125,32 +111,6 @@ void elsa_naive_apply(real *f, const real *filters, const real *contexts, const 
 
 /* ---- the paradigm of Eq. 4 -------------------------------------------------- */
 
-/* The terms of token i and every token j in its area; off the grid the key is zero. */
-void elsa_naive_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
-                      size_t a, size_t i, const struct elsa_problem *p)
-{
-    size_t C = p->heads.C, c = p->heads.c, h = p->heads.h, T = p->T, entries = p->entries;
-
-    for (size_t n = 0; n < entries; n++) {
-        int j = area->around.token[i * entries + n];
-        size_t t = (size_t)area->offset[i * entries + n];
-        const real *q_i = q + i * C, *k_j = j == OFF_GRID ? NULL : k + (size_t)j * C;
-        real dot = 0, sum = 0;
-
-        if (p->terms.qk && k_j)
-            for (size_t ch = a * c; ch < (a + 1) * c; ch++) dot += q_i[ch] * k_j[ch];
-        if (p->terms.qk)
-            sum = p->scale * dot;
-        if (p->terms.qr)
-            for (size_t ch = 0; ch < C; ch++) sum += q_i[ch] * p->rk[(ch * h + a) * T + t];
-        if (p->terms.rk && k_j)
-            for (size_t ch = 0; ch < C; ch++) sum += k_j[ch] * p->rq[(ch * h + a) * T + t];
-        if (p->terms.b)
-            sum += p->rb[a * T + t];
-        filter[n] = sum;
-    }
-}
-
 /* Norm of the terms, written into the map of all tokens against all; what falls off the grid meets no value. */
 void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,
                         size_t a, const struct elsa_problem *p)
@@ -159,7 +119,7 @@ void elsa_naive_weights(real *weights, real *filter, const real *q, const real *
 
     for (size_t ij = 0; ij < N * N; ij++) weights[ij] = 0;
     for (size_t i = 0; i < N; i++) {
-        elsa_naive_terms(filter, q, k, area, a, i, p);
+        elsa_terms(filter, q, k, area, a, i, p);
         elsa_normalise(filter, entries, p->norm);
         for (size_t n = 0; n < entries; n++) {
             int j = area->around.token[i * entries + n];
@@ -208,7 +168,7 @@ static void one_image(const struct head *head)
     real *attention = head_thread(head, f->attention), *filters = head_thread(head, f->filters);
     real *contexts = head_thread(head, f->contexts);
 
-    elsa_naive_product(hp, kp, head->q, head->k, p);
+    elsa_product(hp, kp, head->q, head->k, p);
     elsa_naive_unfold(unfolded, kp, &f->area.around, p->heads.Q);
     if (p->equation) elsa_naive_logits(attention, hp, unfolded, p);
     else elsa_naive_final_logits(attention, kp, unfolded, p);

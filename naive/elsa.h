@@ -10,9 +10,6 @@
 
 /* ---- Hadamard attention and the ghost head -------------------------------- */
 
-/* hp and kp [N][Q], both q o k, scaled; in Eq. 6 the query and the key, each scaled. */
-void elsa_naive_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p);
-
 /* unfolded [N][K^2][columns]: rows [N][columns] around every token. */
 void elsa_naive_unfold(real *unfolded, const real *rows, const struct neighbours *around, size_t columns);
 
@@ -32,10 +29,6 @@ void elsa_naive_filters(real *filters, const real *attention, const real *factor
 void elsa_naive_apply(real *f, const real *filters, const real *contexts, const struct elsa_problem *p);
 
 /* ---- the paradigm of Eq. 4 -------------------------------------------------- */
-
-/* filter [K^2]: the terms of head a and token i, before Norm; q and k [N][C]. */
-void elsa_naive_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
-                      size_t a, size_t i, const struct elsa_problem *p);
 
 /* weights [N][N]: the filters of head a, laid out for all tokens against all; filter [K^2] is room for one. */
 void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,

@@ -116,6 +116,51 @@ struct elsa_area {
 void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p);
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
+/* ---- steps that the naive and the plain form share ------------------------- */
+
+/* They are inline so that the counting build counts their multiplications. */
+
+/* hp and kp [N][Q], both q o k, scaled; in Eq. 6 the query and the key, each scaled. */
+static inline void elsa_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
+{
+    size_t count = p->heads.N * p->heads.Q;
+
+    if (p->equation == 6)
+        for (size_t i = 0; i < count; i++) {
+            hp[i] = p->scale * q[i];
+            kp[i] = p->scale * k[i];
+        }
+    else
+        for (size_t i = 0; i < count; i++) hp[i] = kp[i] = p->scale * (q[i] * k[i]);
+}
+
+/* filter [K^2]: the terms of head a, token i and every token j in its area, before Norm; q and k [N][C].  Off the grid
+ * the key is zero. */
+static inline void elsa_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
+                              size_t a, size_t i, const struct elsa_problem *p)
+{
+    size_t C = p->heads.C, c = p->heads.c, h = p->heads.h, T = p->T, entries = p->entries;
+
+    for (size_t n = 0; n < entries; n++) {
+        int j = area->around.token[i * entries + n];
+        size_t t = (size_t)area->offset[i * entries + n];
+        const real *q_i = q + i * C, *k_j = j == OFF_GRID ? NULL : k + (size_t)j * C;
+        real dot = 0, sum = 0;
+
+        if (p->terms.qk && k_j)
+            for (size_t ch = a * c; ch < (a + 1) * c; ch++) dot += q_i[ch] * k_j[ch];
+        if (p->terms.qk)
+            sum = p->scale * dot;
+        if (p->terms.qr)
+            for (size_t ch = 0; ch < C; ch++) sum += q_i[ch] * p->rk[(ch * h + a) * T + t];
+        if (p->terms.rk && k_j)
+            for (size_t ch = 0; ch < C; ch++) sum += k_j[ch] * p->rq[(ch * h + a) * T + t];
+        if (p->terms.b)
+            sum += p->rb[a * T + t];
+        filter[n] = sum;
+    }
+}
+
 /* ---- what it costs --------------------------------------------------------- */
 
 /* Pairs of a token and one of its area that are on the grid. */

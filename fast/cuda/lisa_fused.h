@@ -1,12 +1,12 @@
 /* lisa_fused.h -- what LiSA's kernels are given, and its cuda3: product, transform and contraction in one kernel
  *
  * A block holds the circles of a few channels of one head in shared memory.  See lisa.cu, and shared_fft.h for the
- * transform.  Offsets and circles are those of fast/tuned/lisa/circulant.h. */
+ * transform.  Offsets and circles are those of fast/circulant.h. */
 
 #ifndef TWICETOLD_FAST_CUDA_LISA_FUSED_H
 #define TWICETOLD_FAST_CUDA_LISA_FUSED_H
 
-#include "../tuned/lisa/circulant.h"
+#include "../circulant.h"
 #include "shared_fft.h"
 
 /* Parameters of every kernel. */

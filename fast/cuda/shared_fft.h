@@ -1,7 +1,7 @@
 /* shared_fft.h -- Fourier transforms of whole grids in the shared memory of a block
  *
  * Signals are side by side, [points][lanes][re, im], lanes a power of two.  An axis is factored into 8, 4, 2, 3, 5 and
- * 7; other factors are rejected, and the caller uses a larger circle (fast/tuned/lisa/circulant.h).  Each factor is a pass
+ * 7; other factors are rejected, and the caller uses a larger circle (fast/circulant.h).  Each factor is a pass
  * over the grid: a thread loads that many points, transforms them in registers and stores them in place.  A pass needs
  * no second grid, and one barrier.
  *

@@ -19,7 +19,6 @@ const struct form_row fast_forms[] = {
     {&lisa, &lisa_fftw},
 #endif
     {&structsa, &structsa_fast},
-    {&structsa, &structsa_permuted},
     {&elsa, &elsa_fast},
     {&fc, &fc_fast},
     {&dfc_cp, &dfc_cp_fast},

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
-    dfc_cp_fast, chopd_fast, hilo_fast;
+extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, elsa_fast, fc_fast, dfc_cp_fast,
+    chopd_fast, hilo_fast;
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@
 #include "ghosted.h"
 #include "packed_linear.h"
 #include "tiled_attention.h"
-#include "../forms.h"
+#include "forms.h"
 
 struct msa_fast {
     struct heads heads;

@@ -2,6 +2,7 @@
 
 #include "operators.h"
 #include "layers/layers.h"
+#include "../structsa.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ const struct form *operator_form_at(const struct declaration *d, int at)
 const struct form *operator_form(const struct declaration *d, const char *name)
 {
     const struct form *form;
+    if (d == &structsa && !strcmp(name, "permuted")) name = "plain";     /* its former name */
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!strcmp(form->name, name)) return form;
     bool either = !strcmp(name, "naive") || !strcmp(name, "fast");

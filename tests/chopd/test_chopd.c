@@ -55,9 +55,9 @@ static const struct battery_case cp_counted[] = {
     {0},
 };
 
-static double none(const struct problem *p)
+static double none(const struct problem *p, const struct form *form)
 {
-    (void)p;
+    (void)p, (void)form;
     return 0;
 }
 
@@ -125,8 +125,9 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-static double gate(const struct problem *p)
+static double gate(const struct problem *p, const struct form *form)
 {
+    (void)form;
     struct chopd_problem z = chopd_of(p);
     return (double)z.B * chopd_gate_multiply_adds(&z);
 }

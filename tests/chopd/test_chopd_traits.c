@@ -144,7 +144,8 @@ static real *by_loops(const struct chopd_problem *p, const real *x, const real *
     for (size_t i = 0; i < p->B; i++)
         memcpy(w + i * entries, convolution_tensor(&v, mixed, p->C, p->D), entries * sizeof *w);
     real *y = layer(&s, w, x);
-    for (size_t at = 0; at < p->B * p->N * p->D; at++) y[at] += p->b[at % p->D];
+    for (size_t n = 0; n < p->B * p->N; n++)
+        for (size_t d = 0; d < p->D; d++) y[n * p->D + d] += p->b[d];
     return y;
 }
 

@@ -527,7 +527,7 @@ class Commands(Case):
 
         self.for_each(verify, self.operators())
         kernels = [form for form in dict(self.operators())["lisa"] if form.startswith("cuda")]
-        for words, forms in (("lisa --device host", ["fast", "fftw", *kernels]),
+        for words, forms in (("lisa --device host", ["plain", "fast", "fftw", *kernels]),
                              ("lisa --equation 4 --form fftw", ["fftw"]),
                              ("lisa --form cuda1 --form fast --form naive --device host", ["cuda1", "fast", "naive"]),
                              ("elsa --variant final --heads 2", ["fast"]),

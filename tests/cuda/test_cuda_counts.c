@@ -1,7 +1,7 @@
 /* test_cuda_counts.c -- what the kernels ask of the memory, compared with tests/cuda/counts.tsv
  *
  * The emulator's counts (fast/cuda/counts.h) are exact and the same in every order of threads: the tolerance is zero.
- * `make counts` rewrites the table.  To add a run, add a row that ends after `precision` and call it: the run gets a
+ * Its argument `count` rewrites the table.  To add a run, add a row that ends after `precision` and call it: the run gets a
  * row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
 
 #include <stdio.h>

@@ -77,7 +77,7 @@ static inline struct scene normal_scene(const struct subject *s) { return scene_
 /* The steps in their order: the logits of Eq. 6 and 7, in h; the filters of what is in h, applied. */
 static inline void make_logits(struct scene *m)
 {
-    elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->params);
+    elsa_product(m->hp, m->kp, m->q, m->k, &m->params);
     elsa_naive_unfold(m->unfolded, m->kp, &m->around, m->params.heads.Q);
     elsa_naive_logits(m->h, m->hp, m->unfolded, &m->params);
 }

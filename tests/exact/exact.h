@@ -7,7 +7,7 @@
 #include "library_stubs.h"
 #include "../../reference/networks/operators.h"
 
-/* Draws of each test: DRAWS in the environment, default 20. */
+/* Draws of each test: DRAWS in the environment, default 4 (`make exact`: 20). */
 int exact_draws(void);
 
 /* Call this first: it fills tables that threads share. */

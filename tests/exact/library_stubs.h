@@ -1,7 +1,7 @@
 /* library_stubs.h -- replaces the headers below which the sources use the machine (C++)
  *
  * Included before each source of the exact build.  It defines their include guards and declares the same names for the
- * field: fast/tuned/vec.h and fast/tuned/exponential.h (plain_vec.h), fast/tuned/lisa/turns.h (circles of the field), cblas.h and
+ * field: fast/tuned/vec.h and fast/tuned/exponential.h (plain_vec.h), fast/turns.h (circles of the field), cblas.h and
  * fftw3.h (by definition).  A tile of attention has 5 keys, so a few tens of tokens fill several tiles.  Nothing else
  * changes. */
 
@@ -41,7 +41,7 @@ typedef bool atomic_bool;
 #define ATTENTION_TILE 5
 #include "../support/plain_vec.h"
 
-/* ---- fast/tuned/lisa/turns.h -------------------------------------------------- */
+/* ---- fast/turns.h -------------------------------------------------- */
 
 #define TWICETOLD_TURNS_H
 

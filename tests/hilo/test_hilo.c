@@ -85,11 +85,11 @@ static const struct battery_file files[] = {
     {0},
 };
 
-/* Padded tokens are projected too. */
-static double projections(const struct problem *p)
+/* The naive form projects padding tokens too. */
+static double projections(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);
-    return hilo_projections(&z, z.M);
+    return hilo_projections(&z, strcmp(form->name, "naive") ? z.N : z.M);
 }
 
 static const struct battery_case memory[] = {
@@ -102,8 +102,9 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Fast: one image,
- * the parameters once more, a tile, s^2 (3 c + s^2) vectors for small windows or 4 s^2 c reals for a large one.
+/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Plain: both branches
+ * of all images, and the keys and values of a window.  Fast: one image, the parameters once more, a tile, s^2 (3 c + s^2)
+ * vectors for small windows or 4 s^2 c reals for a large one.
  * Not stated: naive on large planes, where it is slow; heads that fill no vector; pooled queries. */
 static double stated(const struct problem *p, const struct form *form)
 {
@@ -115,6 +116,11 @@ static double stated(const struct problem *p, const struct form *form)
         double both = M * (C + 5 * hd + 5 * ld) + n * (C + 2 * ld);
         if (z.pooled_queries) both += 3 * (n - M) * ld + M * ld;
         return (B * both + M * M + M * (M + 4 * c)) * sizeof(real);
+    }
+    if (!strcmp(form->name, "plain")) {
+        double R = z.pooled_queries ? n : N, both = N * 4 * hd + R * 2 * ld + n * (C + 2 * ld);
+        if (z.pooled_queries) both += n * ld;
+        return (B * both + 2 * T * c + 3 * hd) * sizeof(real);
     }
     size_t tile;
     if (z.c % 16 || z.pooled_queries) return -1;
@@ -155,21 +161,24 @@ START_TEST(heads_are_shared_out_in_whole_numbers)
 }
 END_TEST
 
-/* In the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although windows share
- * vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
+/* In the plain and the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although
+ * windows share vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
 START_TEST(nan_stays_in_its_window)
 {
     char options[64];
     snprintf(options, sizeof options, "--grid 5x7 --heads 3 --alpha 0 --window %d", _i);
     struct fixture t = fixture(options, &hilo, 2, 9, "", "");
     size_t s = (size_t)_i;
-    real *x = copy(t.x, t.inputs), *before = fixture_run(&t, "fast", 2);
+    real *x = copy(t.x, t.inputs);
     x[35 * 9 + (3 * 7 + 2) * 9] = (real)NAN;
-    real *after = fixture_run_on(&t, "fast", 2, x);
-    for (size_t i = 0; i < t.outputs; i++) {
-        size_t token = i / 9 % 35;
-        bool inside = i / 9 / 35 == 1 && token / 7 / s == 3 / s && token % 7 / s == 2 / s;
-        ck_assert_msg(inside ? isnan((double)after[i]) : after[i] == before[i], "token %zu", token);
+    for (int f = 0; f < 2; f++) {
+        const char *form = f ? "fast" : "plain";
+        real *before = fixture_run(&t, form, 2), *after = fixture_run_on(&t, form, 2, x);
+        for (size_t i = 0; i < t.outputs; i++) {
+            size_t token = i / 9 % 35;
+            bool inside = i / 9 / 35 == 1 && token / 7 / s == 3 / s && token % 7 / s == 2 / s;
+            ck_assert_msg(inside ? isnan((double)after[i]) : after[i] == before[i], "%s, token %zu", form, token);
+        }
     }
 }
 END_TEST

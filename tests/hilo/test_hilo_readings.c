@@ -4,7 +4,7 @@
 #include "hilo_case.h"
 #include "../../reference/msa.h"
 
-static const char *const forms[] = {"naive", "fast"};
+static const char *const forms[] = {"naive", "plain", "fast"};
 
 /* A file with all tensors of an operator on 14 x 14 tokens but one, x of another plane. */
 static struct tensors file_without(const struct declaration *d, size_t tokens, const char *without)

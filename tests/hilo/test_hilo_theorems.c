@@ -12,7 +12,7 @@
 #include "../../reference/cli/log_spectrum.h"
 #include "../../reference/io/tokens.h"
 
-static const char *const forms[] = {"naive", "fast"};
+static const char *const forms[] = {"naive", "plain", "fast"};
 
 #define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
 

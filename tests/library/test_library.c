@@ -253,7 +253,7 @@ START_TEST(wrong_calls_are_errors_of_one_line)
     fails_after(c.request.name = NULL, "found no operator");
     fails_after(c.request.name = "nothing", "operator nothing: not known");
     fails_after(c.request.form = "cuba", "lisa: form 'cuba': not known");
-    fails_after(c.request.form = "cuda1", "lisa: form 'cuda1': not known, expected one of naive, fast, fftw");
+    fails_after(c.request.form = "cuda1", "lisa: form 'cuda1': not known, expected one of naive, plain, fast, fftw");
     fails_after(c.request.max_memory = "1K", "lisa: needs ");
     fails_after(c.request.max_memory = "much", "lisa: option --max-memory: found 'much'");
     fails_after(c.request.threads = 1025, "lisa: threads: found 1025, expected at most 1024, or 0");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "../support/roundoff.h"
 #include "../support/support.h"
-#include "../../fast/tuned/lisa/circulant.h"
+#include "../../fast/circulant.h"
 #include "../../fast/tuned/lisa/fft.h"
 #include "../../fast/tuned/lisa/vec_grid.h"
 #include "../../fast/tuned/lisa/vec_pass.h"

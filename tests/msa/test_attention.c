@@ -10,6 +10,7 @@
 #include "../support/support.h"
 #include "../../fast/tuned/exponential.h"
 #include "../../naive/attention.h"
+#include "../../fast/attention.h"
 #include "../../fast/tuned/attention.h"
 #include "../../reference/runtime/memory.h"
 
@@ -46,7 +47,7 @@ static real *dense(const real *a, size_t count, size_t channels, size_t stride)
     return d;
 }
 
-/* ---- the two forms --------------------------------------------------- */
+/* ---- the three forms --------------------------------------------------- */
 
 static real *naive_kernel(const struct arrays *x, real *kernel)
 {
@@ -60,6 +61,15 @@ static real *naive_kernel(const struct arrays *x, real *kernel)
 static real *naive(const struct arrays *x)
 {
     return naive_kernel(x, zeros(x->queries * x->keys));
+}
+
+static real *plain(const struct arrays *x)
+{
+    real *y = zeros(x->queries * x->channels);
+    for (size_t i = 0; i < x->queries; i++)
+        attention_query(y + i * x->channels, x->q + i * x->stride, x->k, x->v, x->stride,
+                        x->r ? x->r + i * x->keys : NULL, x->scale, x->keys, x->channels);
+    return y;
 }
 
 static void make(real *k, real *v, size_t first, size_t count, void *context)
@@ -127,8 +137,8 @@ static real *tiled(const struct arrays *x)
     return tiled_in_blocks(problem(x), ATTENTION_BLOCK);
 }
 
-static real *(*const form[])(const struct arrays *) = {naive, tiled};
-static const char *const form_name[] = {"naive", "tiled"};
+static real *(*const form[])(const struct arrays *) = {naive, plain, tiled};
+static const char *const form_name[] = {"naive", "plain", "tiled"};
 #define FORMS ((int)COUNT(form))
 
 /* ---- tolerance ------------------------------------------------------- */
@@ -249,7 +259,9 @@ START_TEST(tiled_attention_is_the_equation)
 
     real *kernel = zeros(x.queries * x.keys), *expected = naive_kernel(&x, kernel);
     within(what, apart(&x, tiled(&x), expected), tolerance(&x));
+    within("    plain", apart(&x, plain(&x), expected), tolerance(&x));
     holds("    tiled, root mean square", &x, tiled(&x));
+    holds("    plain, root mean square", &x, plain(&x));
     holds("    naive, root mean square", &x, expected);
 
     size_t favourite = 0;
@@ -257,6 +269,7 @@ START_TEST(tiled_attention_is_the_equation)
         if (kernel[j] > kernel[favourite]) favourite = j;
     x.v[favourite * x.stride + x.channels - 1] += 1;
     beyond("one entry of one value", apart(&x, tiled(&x), expected), tolerance(&x));
+    beyond("    plain", apart(&x, plain(&x), expected), tolerance(&x));
 }
 END_TEST
 
@@ -472,8 +485,10 @@ START_TEST(rising_scores_are_rescaled)
     x.r = zeros(x.queries * x.keys);
     for (size_t i = 0; i < x.queries; i++)
         for (size_t j = 0; j < x.keys; j++) x.r[i * x.keys + j] = (real)i * (real)j / 512;
-    within("rising", apart(&x, tiled(&x), naive(&x)), tolerance(&x));
-    holds("    root mean square", &x, tiled(&x));
+    for (int f = 1; f < FORMS; f++) {
+        within(form_name[f], apart(&x, form[f](&x), naive(&x)), tolerance(&x));
+        holds("    root mean square", &x, form[f](&x));
+    }
 }
 END_TEST
 
@@ -496,8 +511,10 @@ START_TEST(steps_between_tiles_are_rescaled)
                 x.r[i * x.keys + j] = (real)(stairs[_i][j / ATTENTION_TILE] * step[i % COUNT(step)] * wide * log(2));
         snprintf(what, sizeof what, "steps %d, %d, %d, values 2^%d", stairs[_i][0], stairs[_i][1], stairs[_i][2],
                  power * wide);
-        within(what, apart(&x, tiled(&x), naive(&x)), tolerance(&x));
-        if (!power) holds("    root mean square", &x, tiled(&x));
+        for (int f = 1; f < FORMS; f++) {
+            within(what, apart(&x, form[f](&x), naive(&x)), tolerance(&x));
+            if (!power) holds(form_name[f], &x, form[f](&x));
+        }
     }
 }
 END_TEST

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "msa_case.h"
 
-static const char *const forms[] = {"naive", "fast"};
+static const char *const forms[] = {"naive", "plain", "fast"};
 
 /* y of the definition, in doubles: token j sees token i if both lie in one window of the plane rolled by -t, and both
  * or neither were carried round it along each axis; R by the offset on the grid.  One image, no biases. */

@@ -7,7 +7,7 @@
 #include "../../reference/msa.h"
 #include "../../reference/sra.h"
 
-static const char *const forms[] = {"naive", "fast"};
+static const char *const forms[] = {"naive", "plain", "fast"};
 
 static struct sra_problem resolved(const struct problem *p)
 {
@@ -27,10 +27,12 @@ static double tolerance(const struct problem *p)
     return 8 * (convolution + C + sqrt((double)z.c) + 2 * sqrt((double)z.M) + 10) * UNIT_ROUNDOFF;
 }
 
-static double projections(const struct problem *p)
+/* The plain form's convolution is a linear map. */
+static double projections(const struct problem *p, const struct form *form)
 {
     struct sra_problem z = resolved(p);
-    return (double)(z.B * (z.N + 2 * z.M + (z.w_o ? z.N : 0)) * z.C * z.C);
+    size_t convolution = z.s > 1 && !strcmp(form->name, "plain") ? z.N : 0;
+    return (double)(z.B * (z.N + 2 * z.M + convolution + (z.w_o ? z.N : 0)) * z.C * z.C);
 }
 
 /* One token, one patch, planes one patch wide, more queries than a block, channels that fill no vector, every kind of
@@ -63,13 +65,14 @@ static const struct battery_case counted[] = {
 static const struct battery_case memory[] = {{"--grid 16x18 --heads 2", 1, 16, "", ""}, {0}};
 
 /* The table of reference/sra.h for one image: 2 N C + 3 M C reals in both forms; in the naive form N M + 2 (N + M) c
- * more; in the fast form all weights once more and a tile. */
+ * more; in the plain form N C for the patches; in the fast form all weights once more and a tile. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct sra_problem z = resolved(p);
     double N = (double)z.N, M = (double)z.M, C = (double)z.C, c = (double)z.c, reals = 2 * N * C + 3 * M * C;
     size_t tile;
     if (!strcmp(form->name, "naive")) return (reals + N * M + 2 * (N + M) * c) * sizeof(real);
+    if (!strcmp(form->name, "plain")) return (reals + N * C) * sizeof(real);
     ck_assert(attention_fast_workspace(&tile, z.c, ATTENTION_BLOCK));
     return (reals + (double)problem_parameters(p) - 2 * C + (double)tile) * sizeof(real);
 }

@@ -119,15 +119,16 @@ START_TEST(forms_multiply_as_their_formulas_say)
     const struct battery *b = operator_of(_i);
     const char *options;
     struct fixture t = fixture_case(&options, b, b->counted, _i);
-    double projections = b->projections ? b->projections(&t.problem) : projections_multiply_adds(&t.problem);
     real *y = zeros(t.outputs);
-    for (const char *const *form = (const char *const[]){"naive", "plain", NULL}; *form; form++) {
-        if (!counted_form(b->operator, *form)) continue;
-        double counted = counted_run(&t, *form, y);
-        printf("    %-60s %-5s %10.0f multiplications\n", options, *form, counted);
+    for (const char *const *name = (const char *const[]){"naive", "plain", NULL}; *name; name++) {
+        if (!counted_form(b->operator, *name)) continue;
+        const struct form *form = operator_form(b->operator, *name);
+        double counted = counted_run(&t, *name, y);
+        double projections = b->projections ? b->projections(&t.problem, form) : projections_multiply_adds(&t.problem);
+        printf("    %-60s %-5s %10.0f multiplications\n", options, *name, counted);
         ck_assert(counted > 0);
-        ck_assert(counted + projections == form_multiply_adds(operator_form(b->operator, *form), &t.problem));
-        within("y", relative_difference(y, fixture_run(&t, *form, 1), t.outputs), tolerance_of(b, &t));
+        ck_assert(counted + projections == form_multiply_adds(form, &t.problem));
+        within("y", relative_difference(y, fixture_run(&t, *name, 1), t.outputs), tolerance_of(b, &t));
     }
 }
 END_TEST

@@ -40,7 +40,8 @@ struct battery {
     const struct battery_error *errors;
     const struct battery_file *files;
     const struct battery_case *counted;                 /* naive and plain form multiply as their formulas say */
-    double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
+    /* Multiply-adds by BLAS, which are not counted; NULL: those of heads.h. */
+    double (*projections)(const struct problem *p, const struct form *form);
     const struct battery_case *memory;                  /* each form takes the bytes that the header states */
     double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
     const struct battery_growth *growth;

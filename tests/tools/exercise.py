@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The exercises of chapters/exercises.
 
-    BUILD=build exercise.py list            list the exercises, and which are done
-    BUILD=build exercise.py open N          make a scratch copy and print the task
+    BUILD=build exercise.py exercise        list the exercises, and which are done
+    BUILD=build exercise.py exercise N      make a scratch copy and print the task
     BUILD=build exercise.py check N [TEXT]  check the scratch copy, or the answer TEXT
     BUILD=build exercise.py hint N          print the next hint
 
@@ -330,15 +330,15 @@ def show_hint(exercise):
 
 
 def main(verb="", number="", answer="", *_):
-    if verb not in ("list", "open", "check", "hint"):
-        raise Wrong(f"found '{verb}', expected one of: list, open, check, hint")
-    if verb != "list" and number not in numbers():
-        raise Wrong(f"N: found '{number}', expected one of: {' '.join(numbers())}")
+    if verb not in ("exercise", "check", "hint"):
+        raise Wrong(f"found '{verb}', expected one of: exercise, check, hint")
     os.makedirs(HERE, exist_ok=True)
-    if verb == "list":
+    if verb == "exercise" and not number:
         return show_list()
+    if number not in numbers():
+        raise Wrong(f"N: found '{number}', expected one of: {' '.join(numbers())}")
     exercise = Exercise(number)
-    if verb == "open":
+    if verb == "exercise":
         return show_task(exercise)
     if verb == "hint":
         return show_hint(exercise)

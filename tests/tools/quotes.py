@@ -1,6 +1,6 @@
 """Check that quotations of papers are theirs, in statements, errata, chapters 1 to 7 and comments of tests.
 
-    python3 tests/tools/quotes.py PAPERS          (make quotes PAPERS=folder)
+    python3 tests/tools/quotes.py PAPERS
 
 PAPERS is a folder with the texts lisa.md, structsa.md, elsa.md, chopd.md and hilo.md; without it nothing is checked.
 Letters and digits are compared, without case and numbers of references; an ellipsis splits a quotation.

@@ -101,7 +101,7 @@ class Exercises(suite.Case):
 
     def test_invalid_exercises_are_rejected(self):
         """One line and status 2."""
-        self.for_each(self.check_error, [("open", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README")])
+        self.for_each(self.check_error, [("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README")])
 
 
 if __name__ == "__main__":

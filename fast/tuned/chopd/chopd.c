@@ -18,7 +18,7 @@
 #include "../../../reference/chopd.h"
 #include "../../../reference/runtime/batch.h"
 #include "../../../reference/runtime/linear.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../gelu.h"
 #include "../packed_linear.h"
 #include "box_pool.h"

@@ -11,7 +11,7 @@
 #include "../../../reference/dfc.h"
 #include "../../../reference/runtime/batch.h"
 #include "../../../reference/runtime/linear.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../gelu.h"
 
 struct dfc_cp_fast {

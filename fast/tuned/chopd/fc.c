@@ -7,7 +7,7 @@
 
 #include "../../../reference/dfc.h"
 #include "../../../reference/runtime/batch.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 
 struct fc_fast {

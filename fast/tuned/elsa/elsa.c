@@ -26,7 +26,7 @@
 #include "elsa.h"
 #include <string.h>
 #include "../exponential.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 
 /* Tokens of a strip, or one row: with all that is made of them, and the logits of its neighbours, one and a

@@ -14,7 +14,7 @@
 #include "../../../reference/hilo.h"
 #include <string.h>
 #include "../../../reference/runtime/resample.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 #include "../tiled_attention.h"
 #include "window_attention.h"

@@ -9,7 +9,7 @@
 
 #include "../../../reference/sra.h"
 #include <string.h>
-#include "../../forms.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 #include "../activations.h"
 #include "../tiled_attention.h"

@@ -29,7 +29,7 @@
 #include "kernels.h"
 #include "vec_pass.h"
 #include "local.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "../activations.h"
 #include "../transpose.h"
 #include "../../../reference/runtime/batch.h"

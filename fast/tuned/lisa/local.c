@@ -18,7 +18,7 @@
 
 #include "local.h"
 #include <string.h>
-#include "circulant.h"
+#include "../../circulant.h"
 #include "../packed_linear.h"
 #include "../activations.h"
 

@@ -13,8 +13,8 @@
  * last writes by o, so that no pass only orders points. */
 
 #include "vec_fft.h"
-#include "circulant.h"
-#include "turns.h"
+#include "../../circulant.h"
+#include "../../turns.h"
 
 struct digit {
     size_t radix, power;        /* r_s, and the P that it divides */

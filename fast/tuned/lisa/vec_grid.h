@@ -25,7 +25,7 @@
 #ifndef TWICETOLD_VEC_GRID_H
 #define TWICETOLD_VEC_GRID_H
 
-#include "circulant.h"
+#include "../../circulant.h"
 #include "vec_fft.h"
 
 struct vec_grid {

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include "vec_fft.h"
-#include "turns.h"
+#include "../../turns.h"
 
 /* Under a sanitizer each access becomes a test and a call, and inlining all of them takes minutes. */
 #ifdef __SANITIZE_ADDRESS__

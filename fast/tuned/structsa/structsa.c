@@ -23,7 +23,7 @@
 
 #include "../../../reference/structsa.h"
 #include "../attention.h"
-#include "../../forms.h"
+#include "../forms.h"
 #include "depthwise.h"
 
 struct structsa_fast {

@@ -7,7 +7,7 @@
 #define TWICETOLD_TURNS_H
 
 #include <math.h>
-#include "../../../reference/runtime/real.h"
+#include "../reference/runtime/real.h"
 
 /* Of 2 pi k / n. */
 static inline real turn_cosine(size_t k, size_t n)

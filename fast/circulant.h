@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "../../../reference/lisa.h"
+#include "../reference/lisa.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,9 @@ status circulant_create(struct circulant *circle, const grid *tokens, const grid
  * NO_ENTRY where none does and f is to be zero. */
 #define NO_ENTRY SIZE_MAX
 size_t circulant_entry(const struct circulant *circle, size_t point);
+
+/* The point of the circle, row-major, where token n lies. */
+size_t circulant_place(const struct circulant *circle, size_t n);
 
 /* Multiply-adds of LiSA on such circles with projections; NaN if they are rejected.  A complex transform of P points is
  * 5 P log2 P operations, half as many multiply-adds; a complex product 4.  A head transforms its c keys and c values

@@ -54,6 +54,13 @@ size_t circulant_entry(const struct circulant *circle, size_t point)
     return entry;
 }
 
+size_t circulant_place(const struct circulant *circle, size_t n)
+{
+    size_t at[GRID_AXES];
+    grid_coordinates(at, &circle->tokens, n);
+    return (at[0] * circle->size[1] + at[1]) * circle->size[2] + at[2];
+}
+
 double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only)
 {
     bool rpe = p->equation == 4;

@@ -1,6 +1,6 @@
 """The share of the depth-wise 3 x 3 convolutions of LITv2-S in PyTorch: the network with them and without.
 
-    python3 figures/networks/networks-depthwise.py >figures/networks/networks-depthwise.tsv
+    python3 figures/bench/networks-depthwise.py >figures/networks/networks-depthwise.tsv
 
 The committed table has a row for each of two PyTorches.  The network is that of versus.py, one image of 224 x 224, one
 thread, eager; without means that the input of a convolution is its output.  Each time is the least processor time of

@@ -1,0 +1,159 @@
+/* msa.c -- self-attention in plain C: one query at a time, and no map
+ *
+ * The naive form writes the weights of all pairs of a window, and as many biases.  Here a query meets its keys in one
+ * pass with a running softmax (fast/attention.c), and its biases are a row of n numbers, written when it needs them.
+ *
+ * A weight of exp(-inf) is zero, so a masked pair is a pair left out: each side of a seam is a window of its own, and
+ * there is no mask.  Without windows the grid is one window; without a shift a window has one side.
+ *
+ * With a ghost head every channel has other weights.  A row of them is kept for the query:
+ *
+ *     y_i,ch = sum_j (factor_ch[j - i] A_aij + summand_ch[j - i]) v_j,ch        a = ghost_head(ch)
+ *
+ * 2 n c + n multiplications for n keys of c channels, and a few for each tile; 3 n c + n with a ghost head.
+ *
+ *     i, j  tokens of one side, n of them     a  heads     ch  channels
+ *
+ * Contract: reference/msa.h. */
+
+#include "../reference/msa.h"
+#include "../reference/runtime/steps.h"
+#include "attention.h"
+#include "forms.h"
+
+struct msa_plain {
+    struct heads heads;
+    real *k, *v;                /* [n][c]: keys and values of one side, or NULL with a ghost head */
+    real *row;                  /* [n]: biases of one query; with a ghost head its weights */
+    size_t *token;              /* [n]: the tokens of one side */
+    size_t *offset;             /* [n]: with a ghost head, from one query to all keys */
+    struct ghost ghost;
+};
+HEADS_FIRST(struct msa_plain);
+
+/* ---- the core ---------------------------------------------------------------- */
+
+/* The tokens on one side of a window, and their keys and values; returns n. */
+static size_t gather_side(size_t *token, real *k, real *v, const struct head *head, size_t side)
+{
+    const struct msa_problem *p = head->plan->params;
+    size_t n = 0, c = p->heads.c;
+
+    for (size_t entry = 0; entry < p->windows.entries; entry++) {
+        if (windows_region_of(&p->windows, head->part, entry) != side) continue;
+        size_t j = token[n] = windows_token(&p->windows, head->part, entry);
+        for (size_t ch = 0; ch < c; ch++) k[n * c + ch] = head->k[j * head->kv_stride + ch];
+        for (size_t ch = 0; ch < c; ch++) v[n * c + ch] = head->v[j * head->kv_stride + ch];
+        n++;
+    }
+    return n;
+}
+
+/* R_ij of head a, by the offset j - i. */
+static real bias(const struct msa_problem *p, size_t a, size_t offset)
+{
+    return p->rpe[offset * p->rpe_columns + (p->rpe_columns > 1 ? a : 0)];
+}
+
+/* One head of one window: y_i = sum_j softmax_j(scale q_i . k_j + R_ij) v_j, i and j on the same side. */
+static void attend_window(const struct head *head)
+{
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_plain *f = head->plan->state;
+    real *k = head_thread(head, f->k), *v = head_thread(head, f->v), *r = head_thread(head, f->row);
+    size_t *token = arena_thread(&head->plan->arena, f->token, head->thread), c = p->heads.c;
+
+    for (size_t side = 0; side < windows_regions(&p->windows, head->part); side++) {
+        size_t n = gather_side(token, k, v, head, side);
+        for (size_t t = 0; t < n; t++) {
+            size_t i = token[t];
+            for (size_t j = 0; r && j < n; j++)
+                r[j] = bias(p, head->number, grid_offset(&p->windows.grid, i, token[j]));
+            attention_query(head->y + i * head->y_stride, head->q + i * head->q_stride, k, v, c, r, p->scale, n, c);
+        }
+    }
+}
+
+/* One head of an image, with a ghost head: all channels that take its weights. */
+static void attend_ghosted(const struct head *head)
+{
+    const struct msa_problem *p = head->plan->params;
+    const struct msa_plain *f = head->plan->state;
+    size_t N = p->heads.N, c = p->heads.c, P = p->windows.grid.offsets, a = head->part;
+    size_t *offset = arena_thread(&head->plan->arena, f->offset, head->thread);
+    const real *q = head->q + a * c, *k = head->k + a * c;
+    real *A = head_thread(head, f->row);
+
+    for (size_t i = 0; i < N; i++) {
+        /* Step 1: A_aij, the weights of this query. */
+        for (size_t j = 0; j < N; j++) {
+            offset[j] = grid_offset(&p->windows.grid, i, j);
+            real dot = 0;
+            for (size_t ch = 0; ch < c; ch++) dot += q[i * head->q_stride + ch] * k[j * head->kv_stride + ch];
+            A[j] = p->scale * dot;
+            if (p->rpe) A[j] += bias(p, a, offset[j]);
+        }
+        softmax(A, N);
+
+        /* Step 2: ELSA's Eq. 8, and the values. */
+        for (size_t n = 0; n < c; n++) {
+            size_t ch = ghost_channel(&p->ghost, a, n);
+            const real *factor = f->ghost.factor + ch * P, *summand = f->ghost.summand + ch * P, *v = head->v + ch;
+            real sum = 0;
+            for (size_t j = 0; j < N; j++)
+                sum += (factor[offset[j]] * A[j] + summand[offset[j]]) * v[j * head->kv_stride];
+            head->y[i * head->y_stride + ch] = sum;
+        }
+    }
+}
+
+/* ---- the form around it -------------------------------------------------------- */
+
+static status prepare(struct plan *plan)
+{
+    const struct msa_problem *p = plan->params;
+    struct msa_plain *f = plan->state;
+    struct arena *arena = &plan->arena;
+    bool ghost = p->ghost.add != NULL;
+    size_t n = p->windows.entries, gathered = ghost ? 0 : n;
+
+    heads_prepare(plan, (struct core_options){
+        .core = ghost ? attend_ghosted : attend_window, .whole = ghost, .parts = ghost ? p->heads.h : p->windows.count,
+    });
+    arena_reals(arena, PER_THREAD, &f->k, "the keys of a window", gathered, p->heads.c);
+    arena_reals(arena, PER_THREAD, &f->v, "the values of a window", gathered, p->heads.c);
+    arena_reals(arena, PER_THREAD, &f->row, "the biases or weights of a query", ghost || p->rpe ? n : 0);
+    arena_objects(arena, PER_THREAD, &f->token, "the tokens of a window", gathered, 1, sizeof *f->token);
+    arena_objects(arena, PER_THREAD, &f->offset, "the offsets of a query", ghost ? n : 0, 1, sizeof *f->offset);
+    ghost_prepare(&f->ghost, arena, PERSISTENT, &p->ghost);
+    return arena_status(arena);
+}
+
+static status load(struct plan *plan)
+{
+    const struct msa_problem *p = plan->params;
+    struct msa_plain *f = plan->state;
+    ghost_load(&f->ghost, &p->ghost);
+    return heads_load(plan);
+}
+
+/* The projections; then, of each image and head, the queries of all sides, or the products of pairs. */
+static double multiply_adds(const void *params)
+{
+    const struct msa_problem *p = params;
+    double heads = (double)p->heads.B * (double)p->heads.h, N = (double)p->heads.N, queries = 0;
+
+    if (p->ghost.add) return msa_multiply_adds(p, N * N) + heads * N * N;
+    for (size_t w = 0; w < p->windows.count; w++)
+        for (size_t side = 0; side < windows_regions(&p->windows, w); side++) {
+            const struct window_region box = windows_region(&p->windows, w, side);
+            size_t n = box.rows * box.columns;
+            queries += (double)n * attention_query_multiply_adds(n, p->heads.c);
+        }
+    return heads_multiply_adds(&p->heads) + heads * queries;
+}
+
+const struct form msa_plain = {
+    .name = "plain", .state = sizeof(struct msa_plain), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
+};
