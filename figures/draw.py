@@ -3,7 +3,7 @@
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
                             [--max-memory 8G] [--resume] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
-    python3 figures/draw.py commit FOLDER CHAPTER...
+    python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
 chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
@@ -176,7 +176,7 @@ def slides(folder):
 
 
 def commit(folder, names):
-    for name in names:
+    for name in names or chapters.CHAPTERS:
         for own in chapters.CHAPTERS[name].files:
             for path in glob.glob(os.path.join(folder, own + "*.[ts][sv][vg]")):
                 shutil.copyfile(path, place(HERE, os.path.basename(path)))
@@ -200,7 +200,7 @@ def usage(message):
 def main(words):
     if words[:1] == ["slides"] and len(words) == 2:
         return slides(words[1])
-    if words[:1] == ["commit"] and len(words) > 2:
+    if words[:1] == ["commit"] and len(words) > 1:
         return commit(words[1], words[2:])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")
     parser.add_argument("--output", default="figures")
