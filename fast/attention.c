@@ -17,7 +17,7 @@
 #include "attention.h"
 #include <tgmath.h>
 
-enum { TILE = 32 };
+enum { TILE = ATTENTION_QUERY_TILE };
 
 void attention_query(real *y, const real *q, const real *k, const real *v, size_t stride, const real *r, real scale,
                      size_t keys, size_t channels)

@@ -241,6 +241,7 @@ static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
     {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
     {"dfc-cp", "fast", ""}, {"head", "layer", ""},
+    {"msa", "plain", ""}, {"sra", "plain", ""}, {"hilo", "plain", ""},
 };
 
 static bool is_by_library(const struct one_case *one, const struct form *form)
