@@ -504,7 +504,7 @@ class Commands(Case):
 
         # Step 3: every form, and every kernel version emulated, against naive.  compare uses its own tolerance, or 64
         # times the rounding of the factors if a kernel version rounds them (test_promises.c).
-        self.assertEqual(forms[:2], ["naive", "fast"])
+        self.assertEqual(forms[:2], ["naive", "plain"])
         self.succeeds(f"apply {operator}{options} --form naive x -o y")
         for form in forms[1:]:
             device = " --device host" if form.startswith("cuda") else ""
@@ -530,9 +530,9 @@ class Commands(Case):
         for words, forms in (("lisa --device host", ["plain", "fast", "fftw", *kernels]),
                              ("lisa --equation 4 --form fftw", ["fftw"]),
                              ("lisa --form cuda1 --form fast --form naive --device host", ["cuda1", "fast", "naive"]),
-                             ("elsa --variant final --heads 2", ["fast"]),
-                             ("structsa --grid 4x3x5", ["fast", "permuted"]),
-                             ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["fast"])):
+                             ("elsa --variant final --heads 2", ["plain", "fast"]),
+                             ("structsa --grid 4x3x5", ["plain", "fast"]),
+                             ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["plain", "fast"])):
             table = self.verified(words)
             self.assertEqual(list(table), forms, words)
             self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])

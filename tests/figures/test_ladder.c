@@ -171,7 +171,7 @@ END_TEST
 START_TEST(ladder_figures_are_those_of_the_formulas)
 {
     static const struct { const char *path, *options, *sizes, *without; size_t channels; int steps; } drawn_on[] = {
-        {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64, 5},
+        {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64, 3},
         {"figures/ladders/ladder-lisa.tsv", "--grid 28x28 --heads 6", "D=16", "b_qkv w_o b_o", 96, 1},
     };
     const struct ladder *ladder = ladders[_i];
