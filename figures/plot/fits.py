@@ -1,4 +1,5 @@
 """fits.py -- works on measured tables: exponents, estimates, and the tables of the gap and of the goals"""
+import itertools
 import math
 import re
 
@@ -154,6 +155,14 @@ class Sweep:
             last = N if N in theirs else last
         return "at every N"
 
+    def overtakes(self, series):
+        """From where on plain is faster than naive, in words."""
+        naive, plain = dict(self.points(series + "/naive")), self.points(series + "/plain")
+        both = [(N, value) for N, value in plain[::-1] if N in naive]
+        faster = list(itertools.takewhile(lambda point: point[1] < naive[point[0]], both))
+        grid = self.grids[faster[-1][0]].replace("x", "×") if faster else ""
+        return f"Plain is faster than naive {'at every size' if faster == both else f'from {grid} tokens on'}." * bool(grid)
+
 
 def square(points, size):
     N, value = points[-1]
@@ -202,32 +211,55 @@ def head(*tables):
     return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
 
 
-def gap(operators, tables):
-    """Naive over fast, as the lines of three tables: ratios at each size of both forms; at the largest one, the ratio
-    of times as less work times more of it a second; the exponents of each form in N.  operators: (key, name, table,
-    series, {form: (formula of multiply-adds, of memory)})."""
-    pairs = [cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
-                   "naive_bytes", "fast_bytes", "times_smaller")]
-    factors = [cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work",
-                     "more_a_second")]
-    exponents = [cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
-                       "memory_exponent")]
-    for key, name, table, series, formulas in operators:
-        rows = {form: tables[table].where(series=series, form=form) for form in formulas}
-        at = {row["tokens"]: row for row in rows["fast"]}
-        both = [(naive, at[naive["tokens"]]) for naive in rows["naive"] if naive["tokens"] in at]
-        for naive, fast in both:
-            slow, quick = float(naive["median_seconds"]), float(fast["median_seconds"])
-            large, small = int(naive["peak_bytes"]), int(fast["peak_bytes"])
-            pairs.append(cells(key, name, "gap", naive["grid"], naive["tokens"], slow, quick, four(slow / quick),
-                               large, small, four(large / small)))
-        if both:
-            less = int(naive["multiply_adds"]) / int(fast["multiply_adds"])
-            factors.append(cells(name, naive["grid"], slow, quick, four(slow / quick), four(less),
-                                 four(slow / quick / less)))
+def together(table, series, forms):
+    """The rows of these forms, [[row of each form] of each size], at the sizes where all of them were measured."""
+    at = [{row["tokens"]: row for row in table.where(series=series, form=form)} for form in forms]
+    return [[rows[size] for rows in at] for size in at[0] if all(size in rows for rows in at)]
+
+
+def factor(rows, column):
+    return float(rows[0][column]) / float(rows[1][column])
+
+
+FACTORS = (("median_seconds", "in time"), ("multiply_adds", "in multiply-adds"), ("peak_bytes", "in memory"))
+
+
+def told(table, series, chain):
+    """The factors between the forms of a chain, at the largest size where all were measured, in a sentence."""
+    rows = together(table, series, chain)[-1]
+    steps = []
+    for before, after in zip(rows, rows[1:]):
+        found = [f"{three(factor((before, after), column))}× {name}" for column, name in FACTORS]
+        steps.append(f"{before['form']} to {after['form']} " + ", ".join(found[:1 if after["form"] == "fast" else 3]))
+    return f"At {rows[0]['grid'].replace('x', '×')} tokens: {'; '.join(steps)}."
+
+
+def gap(operators, identities, tables):
+    """The gap in two parts, from naive to plain (the algorithm) and from plain to fast (the machine), as the lines of
+    three tables: factors at each size where all three forms were measured; at the largest one; the exponents of each
+    form in N.  operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)}); identities, the
+    steps of a chapter that has two: (key, name, table, series, forms)."""
+    columns = cells("#series", "operator", "grid", "tokens", "from", "to", "from_seconds", "to_seconds", "fast_seconds",
+                    "algorithm", "machine", "less_work", "less_memory", "from_bytes", "to_bytes", "fast_bytes")
+    pairs, factors, exponents = [columns], [columns], [
+        cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
+              "memory_exponent")]
+    for key, name, table, series, forms in (*operators, *identities):
+        lines = []
+        for rows in together(tables[table], series, tuple(forms)):
+            first, second = rows[:2]
+            third = rows[2] if rows[2:] else {"median_seconds": "", "peak_bytes": ""}
+            of = [four(factor(rows, column)) for column, _ in FACTORS]
+            of.insert(1, four(factor(rows[1:], "median_seconds")) if rows[2:] else "")
+            lines.append(cells(key, name, first["grid"], first["tokens"], first["form"], second["form"],
+                               *(row["median_seconds"] for row in (first, second, third)), *of,
+                               *(row["peak_bytes"] for row in (first, second, third))))
+        pairs += lines
+        factors += lines[-1:]
+    for _, name, table, series, formulas in operators:
         for form, (work, memory) in formulas.items():
-            lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows[form]])
-                     for column in ("multiply_adds", "median_seconds", "peak_bytes")}
+            rows = tables[table].where(series=series, form=form)
+            lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows]) for column, _ in FACTORS}
             N = [size for size, _ in lines["peak_bytes"]]
             if len(N) >= 3:                         # fewer do not say anything
                 fit = {column: slope(points) for column, points in lines.items()}
@@ -241,10 +273,11 @@ def runs(more, saved):
     return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
 
 
-# Of both forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
-RATIOS = {"time": lambda naive, fast: three(naive[0] / fast[0]),
-          "memory": lambda naive, fast: three(naive[1] / fast[1]),
-          "runs": lambda naive, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
+# Of all three forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
+RATIOS = {"algorithm": lambda naive, plain, fast: three(naive[0] / plain[0]),
+          "machine": lambda naive, plain, fast: three(plain[0] / fast[0]),
+          "memory": lambda naive, plain, fast: three(naive[1] / fast[1]),
+          "runs": lambda naive, plain, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
 AMOUNTS = {"milliseconds": lambda fast: three(1e3 * fast[0]), "mebibytes": lambda fast: three(fast[1] / 2 ** 20)}
 
 
@@ -255,7 +288,8 @@ def by_grid(table, quantities):
     at = {(row["series"], row["form"], row["grid"]): [float(row[column]) for column in columns] for row in table.rows}
 
     def cell(quantity, name, grid):
-        forms = [at.get((name, form, grid)) for form in (("naive", "fast") if quantity in RATIOS else ("fast",))]
+        forms = [at.get((name, form, grid)) for form in (("naive", "plain", "fast") if quantity in RATIOS
+                                                    else ("fast",))]
         return (RATIOS | AMOUNTS)[quantity](*forms) if all(forms) else ""
     return [cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))] + [
         cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))
