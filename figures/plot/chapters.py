@@ -407,8 +407,7 @@ def hilo_tables(run):
         run.sweep(series, f"{layers['hilo']} --window 2 {share} --form naive plain fast {layer} 4x4 8x8 {grids}", 150)
     run.sweep("s4", f"{layers['hilo']} --window 4 --form fast {layer} {grids}", 150)
     for series in ("msa", "window", "sra"):
-        run.sweep(series, f"{layers[series]} --form fast {layer} {grids.replace(' 20x20', '') if series == 'window' else grids}",
-                  150)
+        run.sweep(series, f"{layers[series]} --form fast {layer} {grids.replace(' 20x20', '')}", 150)
     run.table("hilo-layers")
     layer = "--channels 768 --heads 12 --form fast"
     for _ in range(rounds):
@@ -434,7 +433,7 @@ def hilo_parts(run):
     parts = (("windows", "windows of 2×2 alone, α = 0"), ("pooled", "pooled keys alone, α = 1"))
     sheet = Sheet("Time of one layer whose heads are all Hi-Fi’s, or all Lo-Fi’s", high=490, letters=14, foot=[
         "384 channels, 12 heads, s = 2, batch 1, one thread, float.", SCALAR,
-        *(f"α = {n}.  {fits.told(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)), table.measured()])
+        *(f"α = {n}, {fits.told(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)), table.measured()])
     rows = [row for row in table.rows if row["series"] in dict(parts)]
     last, times = (max(float(row[column]) for row in rows) for column in ("tokens", "median_seconds"))
     for n, (key, heading) in enumerate(parts):
@@ -662,33 +661,30 @@ def gap(run):
 
 def gap_factors(run):
     """For each operator, and for each identity of those with two, a bar of two parts on a logarithmic axis."""
-    table, left, unit, top = run.read("gap-factors"), 250, 62, 92
-    rows = [row for row in table.rows if row["series"] in GAP]
-    for key, own in (("chopd", ("factors", "integral")), ("hilo", ("windows", "pooled"))):
-        at = next((n for n, row in enumerate(rows, 1) if row["series"] == key), 0)
-        rows[at:at] = [row for row in table.rows if row["series"] in own]
-    sheet = Sheet("How much faster: the algorithm’s part and the machine’s", 960, top + 80 + 34 * len(rows), foot=[
-        "One thread, float, at the largest grid where the forms were measured.", SCALAR, table.measured()])
-    bottom = top + 34 * len(rows) - 12
+    table, left, unit, top = run.read("gap-factors"), 236, 62, 92
+    rows = [row for key in GAP for row in table.rows
+            if row["series"] in (key, *{"chopd": ("factors", "integral"), "hilo": ("windows", "pooled")}.get(key, ()))]
+    sheet = Sheet("How much faster: the algorithm’s part and the machine’s", 930, top + 84 + 34 * len(rows), foot=[
+        "Time of one layer, at the largest grid that was measured, one thread, float.  Algorithm: naive over plain, or "
+        "one step of it.", "Machine: plain over fast.  Multiply-adds and memory: naive over plain.", SCALAR,
+        table.measured()])
     for n in range(6):
-        sheet.line([(left + n * unit, top - 12), (left + n * unit, bottom)], GRID)
-        sheet.write(f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×", left + n * unit, top - 24, 12, FAINT, "center")
-    columns = (("algorithm", "algorithm", GREEN), ("machine", "machine", BLUE), ("less_work", "multiply-adds", INK),
-               ("less_memory", "memory", INK))
-    for m, (column, name, colour) in enumerate(columns):
-        x = 668 + 88 * m
-        sheet.write("time: " * (m == 0) + name, x, top - 24, 13, colour, "right")
+        x = left + n * unit
+        sheet.line([(x, top - 12), (x, top + 34 * len(rows) - 12)], GRID)
+        sheet.write(f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×", x, top - 24, 12, FAINT, "center")
+    for x, column, name, colour in ((640, "algorithm", "algorithm", GREEN), (720, "machine", "machine", BLUE),
+                                    (828, "less_work", "multiply-adds", INK), (906, "less_memory", "memory", INK)):
+        sheet.write(name, x, top - 24, 13, colour, "right")
         for n, row in enumerate(rows):
             if row[column]:
                 sheet.write(f"{fits.three(float(row[column]))}×", x, top + 34 * n, 14, colour, "right")
     for n, row in enumerate(rows):
-        y, own = top + 34 * n, row["series"] not in GAP
-        sheet.write(row["operator"].split(", ")[-1] if own else row["operator"], 16 + 16 * own, y, 14 - own)
+        y, step = top + 34 * n, row["series"] not in GAP
+        sheet.write(row["operator"].split(", ")[1] if step else row["operator"], 16 + 16 * step, y, 14 - step)
         sheet.write(row["grid"].replace("x", "×"), left - 12, y, 12, FAINT, "right")
-        end = math.log10(float(row["algorithm"]))
-        sheet.fill(left + unit * min(end, 0), y - 9 + 3 * own, unit * abs(end), 18 - 6 * own, GREEN)
-        if row["machine"]:
-            sheet.fill(left + unit * end, y - 9 + 3 * own, unit * math.log10(float(row["machine"])), 18 - 6 * own, BLUE)
+        end = left + unit * math.log10(float(row["algorithm"]))
+        sheet.fill(left, y - 9 + 3 * step, end - left, 18 - 6 * step, GREEN)
+        sheet.fill(end, y - 9 + 3 * step, unit * math.log10(float(row["machine"] or 1)), 18 - 6 * step, BLUE)
     return sheet
 
 
@@ -806,7 +802,8 @@ Chapter("gap", gap_tables, (), {
     "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
     "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
         derived=gap_derived, files=("gap", "roofline"))
-SLIDES |= {f"gap-{quantity}": lambda run, quantity=quantity: gap_slide(run, quantity) for quantity in GAP_PANELS}
+SLIDES |= {f"gap-{quantity}": lambda run, quantity=quantity: gap_slide(run, quantity)
+           for quantity in ("algorithm", "machine", "memory")}
 SLIDES |= {"gap-factors": gap_factors,
            "roofline": lambda run: roofline(run, slide=True)}
 SLIDES |= {f"gap-{key}": lambda run, table=table, series=series: operator_slide(run, table, series)

@@ -160,8 +160,9 @@ class Sweep:
         naive, plain = dict(self.points(series + "/naive")), self.points(series + "/plain")
         both = [(N, value) for N, value in plain[::-1] if N in naive]
         faster = list(itertools.takewhile(lambda point: point[1] < naive[point[0]], both))
-        grid = self.grids[faster[-1][0]].replace("x", "×") if faster else ""
-        return f"Plain is faster than naive {'at every size' if faster == both else f'from {grid} tokens on'}." * bool(grid)
+        if not faster or faster == both:
+            return "Plain is faster than naive at every size." if faster else "Plain is not faster than naive."
+        return f"Plain is faster than naive from {self.grids[faster[-1][0]].replace('x', '×')} tokens on."
 
 
 def square(points, size):
@@ -221,17 +222,18 @@ def factor(rows, column):
     return float(rows[0][column]) / float(rows[1][column])
 
 
-FACTORS = (("median_seconds", "in time"), ("multiply_adds", "in multiply-adds"), ("peak_bytes", "in memory"))
+FACTORS = (("median_seconds", "time"), ("multiply_adds", "multiply-adds"), ("peak_bytes", "memory"))
 
 
-def told(table, series, chain):
+def told(table, series, chain, timed=True):
     """The factors between the forms of a chain, at the largest size where all were measured, in a sentence."""
-    rows = together(table, series, chain)[-1]
-    steps = []
-    for before, after in zip(rows, rows[1:]):
-        found = [f"{three(factor((before, after), column))}× {name}" for column, name in FACTORS]
-        steps.append(f"{before['form']} to {after['form']} " + ", ".join(found[:1 if after["form"] == "fast" else 3]))
-    return f"At {rows[0]['grid'].replace('x', '×')} tokens: {'; '.join(steps)}."
+    rows, steps = together(table, series, chain)[-1], []
+    for pair in zip(rows, rows[1:]):
+        to = pair[1]["form"]
+        shown = FACTORS[0 if timed else 1 + (to == "fast"):1 if timed and to == "fast" else 3]
+        steps.append(f"{pair[0]['form']} to {to}: " +
+                     ", ".join(f"{name} {three(factor(pair, column))}×" for column, name in shown))
+    return f"{rows[0]['grid'].replace('x', '×')} tokens, " + "; ".join(steps) + "."
 
 
 def gap(operators, identities, tables):

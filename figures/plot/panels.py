@@ -42,8 +42,9 @@ def steps(sheet, panel, table, column, series, chain):
         if abs(above - below) > 12:
             text = fits.three(factor) + "×"
             sheet.line([(x, above), (x, below)], INK, 1.2)
-            sheet.fill(x + 3, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
-            sheet.write(text, x + 4, (above + below) / 2, 13)
+            left = x + 4 if x < panel.right - 60 else x - width(text, 13) - 6       # names of lines are to the right
+            sheet.fill(left - 1, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
+            sheet.write(text, left, (above + below) / 2, 13)
 
 
 def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, title="", chains=()):
@@ -60,8 +61,8 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
             "  Crosses: not run." * crossed,
             fits.FITTED * any("N^" in name for _, _, name, _ in ends), SCALAR * bool(chains and quantity == "time"),
-            *(fits.told(table, *chain) for chain in chains), remark(sweep) if callable(remark) else remark,
-            table.measured() * (quantity != "work")]
+            *(fits.told(table, *chain, quantity == "time") for chain in chains),
+            remark(sweep) if callable(remark) else remark, table.measured() * (quantity != "work")]
     foot = [line for line in foot if line]
     sheet = Sheet(title or heading, high=468 + 18 * len(foot), foot=foot)
 
