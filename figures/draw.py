@@ -73,12 +73,6 @@ class Run:
         with open(os.path.join(self.work, name + ".tsv"), mode, encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 
-    def rewrite(self, name, table):
-        """Writes a table of measurements with the cells that its rows have now."""
-        with open(table.path, encoding="utf-8") as file:
-            head = [line.rstrip("\n") for line in file if line.startswith("#")]
-        self.write(name, head + ["\t".join(map(str, row.values())) for row in table.rows])
-
     # ---- for tables
 
     def share(self, parts):

@@ -188,11 +188,12 @@ def slide(title, body, measured, text=''):
 
 
 def image(folder, name, file=None, cut=None):
-    """A drawing; cut = (above, below) leaves out its own title and foot."""
+    """A drawing; cut = (above, below) leaves out its own title and foot.  Below None: the foot of a sweep."""
     drawing = text_of(file or f'{folder}/{name}.svg')
     if cut:
         width, height = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing).groups()
-        box = f'viewBox="0 {cut[0]} {width} {int(height) - sum(cut)}"'
+        above, below = cut[0], cut[1] or int(height) - 462
+        box = f'viewBox="0 {above} {width} {int(height) - above - below}"'
         drawing = re.sub(r'\swidth="\d+" height="\d+"\s+viewBox="[^"]*"', ' ' + box, drawing, count=1)
     replace(f'{folder}/{name}.svg', drawing)
     return f'<img src="{name}.svg" alt="">'
@@ -223,12 +224,13 @@ def table(name, columns, **only):
 
 
 def gap_slides(folder):
-    """Each operator's gap at the largest grid that all three forms were measured at."""
+    """Each operator's times, and its gap at the largest grid that all three forms were measured at."""
     for chapter, text in GAPS.items():
         last = records('gap', series=chapter)[-1]
         algorithm, machine = ratio(float(last['algorithm'])), ratio(float(last['machine']))
         yield slide(f'{CALLED[chapter]} at {last["grid"].replace("x", "×")} tokens: {algorithm} times as fast by the '
-                    f'algorithm, {machine} by the machine', image(folder, f'gap-{chapter}'), chapter, text)
+                    f'algorithm, {machine} by the machine',
+                    image(folder, chapter, f'figures/{chapter}/{chapter}.svg', (40, None)), chapter, text)
 
 
 def all_slides(folder):
@@ -257,9 +259,6 @@ def all_slides(folder):
     yield slide('Shares of the roof, in percent of G multiply-adds a second', table(
         'roofline', 'operator grid intensity roof reached share', form='fast'), 'roofline',
         'Multiply-adds by formula, intensity in multiply-adds for each byte.')
-    for chapter in GAPS:
-        yield slide(f'{CALLED[chapter]}: time of one layer against the number of tokens',
-                    image(folder, chapter, f'figures/{chapter}/{chapter}.svg', (40, 78)), chapter)
     yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
                 image(folder, 'blocks', 'figures/gap/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
     yield slide('LITv2-S on larger images, by its attention',

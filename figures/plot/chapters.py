@@ -293,11 +293,12 @@ def chopd_tables(run):
 def count_direct(run, grids):
     """The formula of form direct is a bound: each box covers the grid.  Its rows get the count for the random boxes."""
     read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
-    table = run.read("chopd")
-    for row in table.where(form="direct"):
-        bound = 96 * 4 * int(row["tokens"]) ** 2
-        row["multiply_adds"] = int(row["multiply_adds"]) + 2 * (int(read[row["grid"]]) - bound)
-    run.rewrite("chopd", table)
+    with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
+        lines = [line.split("\t") for line in file.read().splitlines()]
+    for row in lines:
+        if row[2:3] == ["direct"]:
+            row[-2] = str(int(row[-2]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
+    run.write("chopd", map("\t".join, lines))
 
 
 CHOPD = {"dfc/naive": ("DFC, naive", VERMILION, 1), "chopd/naive": ("ChoP'D, naive", VERMILION, 2.5),
@@ -534,25 +535,20 @@ Chapter("hilo", hilo_tables,
 
 # Exponents and factors are taken of these: key, name, table, series, and by form the formulas of multiply-adds and of
 # memory in reals that are printed beside the exponents.
-SAME = "the same"
-OPERATORS = [
-    ("msa", "self-attention", "lisa", "msa", {
-        "naive": ("$2 N^2 C$", "$N^2$"), "plain": (SAME, "$N C$"), "fast": (SAME, "$N C$")}),
-    ("lisa", "LiSA, Eq. 10", "lisa", "eq10", {
-        "naive": ("$2 N^2 C D$", "$N C D / h$"), "plain": (r"$N C D \log N$", "$N C D / h$"),
-        "fast": (SAME, "$N C D / h$")}),
-    ("structsa", "StructSA, D = 4", "structsa", "d4", {
-        "naive": ("$N^2 C (1 + 2 D M + M)$", "$N^2 (C / h + D)$"), "plain": ("$2 N^2 C D$", "$N C D / h$"),
-        "fast": (SAME, "$N C$")}),
-    ("elsa", "ELSA, K = 7", "elsa", "k7", {
-        "naive": ("$N K^2 (2 h + 2) C$", "$N K^2 (3 C + h)$"), "plain": ("the same, on the grid", "$N C$"),
-        "fast": (SAME, "$N C$")}),
-    ("chopd", "ChoP'D", "chopd", "chopd", {
-        "naive": ("$3 N^2 C D R$", "$N^2 C D$"), "plain": (r"$N R (C + D + 5 G) + \varphi$", r"$N R + \varphi$"),
-        "fast": (r"$N R (C + D + 6 G) + \varphi$", r"$N R + \varphi$")}),
-    ("hilo", "HiLo, s = 2", "hilo", "s2", {
-        "naive": ("$2 N^2 C$", "$2 N^2$"), "plain": ("$2 N^2 D_L / s^2 + 2 N s^2 D_H$", "$N C$"),
-        "fast": (SAME, "$N C$")})]
+SAME, SPECTRA, SMALL = "the same", "$N C D / h$", "$N C$"
+OPERATORS = [(*names, dict(zip(CHAIN, formulas))) for *names, formulas in (
+    ("msa", "self-attention", "lisa", "msa", (("$2 N^2 C$", "$N^2$"), (SAME, SMALL), (SAME, SMALL))),
+    ("lisa", "LiSA, Eq. 10", "lisa", "eq10", (
+        ("$2 N^2 C D$", SPECTRA), (r"$N C D \log N$", SPECTRA), (SAME, SPECTRA))),
+    ("structsa", "StructSA, D = 4", "structsa", "d4", (
+        ("$N^2 C (1 + 2 D M + M)$", "$N^2 (C / h + D)$"), ("$2 N^2 C D$", SPECTRA), (SAME, SMALL))),
+    ("elsa", "ELSA, K = 7", "elsa", "k7", (
+        ("$N K^2 (2 h + 2) C$", "$N K^2 (3 C + h)$"), ("the same, on the grid", SMALL), (SAME, SMALL))),
+    ("chopd", "ChoP'D", "chopd", "chopd", (
+        ("$3 N^2 C D R$", "$N^2 C D$"), (r"$N R (C + D + 5 G) + \varphi$", r"$N R + \varphi$"),
+        (r"$N R (C + D + 6 G) + \varphi$", r"$N R + \varphi$"))),
+    ("hilo", "HiLo, s = 2", "hilo", "s2", (
+        ("$2 N^2 C$", "$2 N^2$"), ("$2 N^2 D_L / s^2 + 2 N s^2 D_H$", SMALL), (SAME, SMALL))))]
 IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0]),
               ("integral", "ChoP'D, integral image", "chopd", "chopd", CHOPD_CHAINS[1]),
               ("windows", "HiLo, windows", "hilo", "windows", CHAIN),
@@ -694,26 +690,6 @@ def gap_slide(run, quantity):
     return sheet
 
 
-def operator_slide(run, name, series):
-    """Seconds and bytes of the three forms against the number of tokens."""
-    table = run.read(name)
-    table.rows = [row for form in CHAIN for row in table.where(series=series, form=form)]
-    first, last = (int(end) for end in table.range("tokens"))
-    sheet = Sheet("time and peak memory", 1240, 560, heading="", letters=24)
-    sizes = [last // 8 ** k for k in range(5) if last % 8 ** k == 0 and last // 8 ** k >= first]
-    for n, (column, heading, ytics) in enumerate(BOTH):
-        low, high = table.range(column)
-        panel = sheet.panel(134 + 640 * n, 64, 576 + 620 * n, x=(first / 1.2, last * 1.2), y=(low / 2, high * 6),
-                            xtics=tics(sizes), ytics=dict(list(ytics.items())[::2]),
-                            heading=heading, xlabel="tokens N")
-        for form in CHAIN:
-            points = table.points("tokens", column, form=form)
-            panel.line(points, FORMS[form], 4, dot=0.8)
-            x, y = panel.at(*points[-1])
-            sheet.write(form, x - 8, y - 24, 0, FORMS[form], "right")
-    return sheet
-
-
 BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of N/4", ORANGE, 2),
           "pooled/fast": ("keys pooled 2×2", GREEN, 2), "lisa/fast": ("LiSA", BLUE, 2)}
 
@@ -804,10 +780,7 @@ Chapter("gap", gap_tables, (), {
         derived=gap_derived, files=("gap", "roofline"))
 SLIDES |= {f"gap-{quantity}": lambda run, quantity=quantity: gap_slide(run, quantity)
            for quantity in ("algorithm", "machine", "memory")}
-SLIDES |= {"gap-factors": gap_factors,
-           "roofline": lambda run: roofline(run, slide=True)}
-SLIDES |= {f"gap-{key}": lambda run, table=table, series=series: operator_slide(run, table, series)
-           for key, _, table, series, _ in OPERATORS if key != "msa"}
+SLIDES |= {"gap-factors": gap_factors, "roofline": lambda run: roofline(run, slide=True)}
 
 
 # ---- 7: networks -----------------------------------------------------------------------------------------------------

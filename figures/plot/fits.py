@@ -132,19 +132,11 @@ class Sweep:
         return (self.estimate(key) or self.points(key))[-1]
 
     def cross(self, key):
-        """The first size that a limit did not let run: N, value and reason; None for a formula."""
+        """The first size that a limit did not let run: N and its estimate; None for a formula."""
         estimate = self.estimate(key)
-        if not estimate or self.column == "multiply_adds":
-            return None
-        size, value = estimate[1]
-        need = quadratic(self.points(key, "peak_bytes"), size)
-        if 0 < self.limit < need:
-            reason = amount(need)
-        elif self.column == "median_seconds":
-            reason = duration(value)
-        else:
-            return None
-        return size, value, f"{self.grids[size].replace('x', '×')}: {reason}"
+        stopped = self.column == "median_seconds" or estimate and 0 < self.limit < quadratic(self.points(key),
+                                                                                             estimate[1][0])
+        return estimate[1] if estimate and stopped and self.column != "multiply_adds" else None
 
     def ahead(self, key, other):
         """The last measured size up to which one series stays at or below another, in words."""
@@ -178,10 +170,6 @@ def quadratic(points, size):
     if a < 0:
         return value * size / N                     # grown more slowly than N: no square is seen yet
     return a * size * size + (value / N - a * N) * size
-
-
-def duration(s):
-    return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.0f} h"
 
 
 def amount(b):

@@ -47,11 +47,11 @@ def steps(sheet, panel, table, column, series, chain):
             sheet.write(text, left, (above + below) / 2, 13)
 
 
-def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, title="", chains=()):
+def scaling(table, quantity, lines, layer, remark="", guides=False, title="", chains=()):
     """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, bars are
     quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM: (name,
-    colour, weight)}, the last on top; reasons: keys whose cross says why, above or below; remark: a line at the foot,
-    or a function of the sweep; chains: (series, forms) whose steps are drawn and told."""
+    colour, weight)}, the last on top; remark: a line at the foot, or a function of the sweep; chains: (series, forms)
+    whose steps are drawn and told."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -82,13 +82,8 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
         quartiles = zip(*([value for _, value in sweep.points(key, end)] for end in ("q1_seconds", "q3_seconds")))
         panel.line(sweep.points(key), colour, weight, dot=min(0.25 + 0.12 * weight, 0.6),
                    quartiles=quartiles if quantity == "time" else ())
-        cross = sweep.cross(key)
-        if cross:
-            panel.line([cross[:2]], colour, 0, dot=0.9, point=2)
-            x, y = panel.at(*cross[:2])
-            if key in reasons:
-                aside, up, anchor = (-12, -10, "right") if reasons[key] == "above" else (12, 11, "left")
-                sheet.write(cross[2], x + aside, y + up, 12, colour, anchor)
+        if sweep.cross(key):
+            panel.line([sweep.cross(key)], colour, 0, dot=0.9, point=2)
     for series, chain in chains:
         steps(sheet, panel, table, column, series, chain)
     sheet.label_ends(panel, ends, 14)
