@@ -92,7 +92,7 @@ def lisa_tables(run):
     small, large, fast = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", "plain fast"
     errors = "600 8x8 16x16 24x24 32x32 64x64"
     if run.full:
-        small = "4x4 6x6 7x7 8x8 12x12 16x16 24x24 32x32 48x48 64x64"
+        small = "4x4 6x6 7x7 8x8 12x12 16x16 24x24 32x32 40x40 48x48 64x64"
         large, fast = "96x96 128x128 192x192 256x256", "plain fast fftw"
         errors = "1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     run.table("lisa")

@@ -42,7 +42,7 @@ def steps(sheet, panel, table, column, series, chain):
         if abs(above - below) > 12:
             text = fits.three(factor) + "×"
             sheet.line([(x, above), (x, below)], INK, 1.2)
-            left = x + 4 if x < panel.right - 60 else x - width(text, 13) - 6       # names of lines are to the right
+            left = x + 4 if x < panel.right - 40 else x - width(text, 13) - 6       # names of lines are to the right
             sheet.fill(left - 1, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
             sheet.write(text, left, (above + below) / 2, 13)
 
