@@ -153,7 +153,7 @@ END_TEST
 
 /* figures/gap/gap.tsv and gap-factors.tsv: a gap is the algorithm's part and the machine's, each measured; next to it,
  * the ratio of formulas.  That of form direct is a bound.  All forms of ELSA have the same multiply-adds except for
- * neighbours off the grid: tolerance 0.01. */
+ * neighbours off the grid: tolerance 0.01 at the largest size. */
 START_TEST(a_gap_is_the_algorithm_and_the_machine)
 {
     static const char *const tables[] = {"gap", "gap-factors"};
@@ -170,7 +170,7 @@ START_TEST(a_gap_is_the_algorithm_and_the_machine)
         else ck_assert_str_eq(tsv_cell(t, "machine"), "");
         if (direct) ck_assert(strcmp(to, "direct") ? told > 1 && told < less : told > less);
         else ck_assert(four_digits(less, tsv_cell(t, "less_work")));
-        if (l->d == &elsa) within("ELSA's work", fabs(less - 1), 0.01);
+        if (l->d == &elsa && _i == 1) within("ELSA's work", fabs(less - 1), 0.01);
     }
     ck_assert_uint_ge(rows, LAYERS + 4);
 }
