@@ -6,7 +6,7 @@
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
-chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
+chapter has succeeded.  The budget is in seconds for each chapter (30; 100 with --full: the long sweep, as the committed
 data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
 take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables. `commit`
 copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out chapters that the
@@ -214,7 +214,7 @@ def main(words):
     parser.error = usage
     options = parser.parse_args(words)
     if options.budget is None:
-        options.budget = 300 if options.full else 30
+        options.budget = 100 if options.full else 30
     if options.budget < 0:
         usage(f"--budget: found '{options.budget}', expected whole seconds")
     options.max_memory = options.max_memory or size("8G" if options.full else "1536M")

@@ -89,18 +89,19 @@ Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 
 def lisa_tables(run):
     """Time, memory and work against N; the naive forms, which also vouch for the others, in the first half only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
-    small, large, fast = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", "plain fast"
+    small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
     if run.full:
         small = "4x4 6x6 7x7 8x8 12x12 16x16 24x24 32x32 40x40 48x48 64x64"
-        large, fast = "96x96 128x128 192x192 256x256", "plain fast fftw"
+        large, fftw = "96x96 128x128 192x192 256x256", "fftw"
         errors = "1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     run.table("lisa")
-    for grids, forms, attention in ((small, "naive " + fast, "naive plain fast"), (large, fast, "fast")):
+    for grids, eq10, eq7, attention in ((small, f"naive plain fast {fftw}", "naive fast", "naive plain fast"),
+                                        (large, "plain fast", "fast", "fast")):
         if grids == large and run.half_spent():
             run.say("half of the time is spent: no larger grids")
             break
-        for equation in (10, 7):
+        for equation, forms in ((10, eq10), (7, eq7)):
             run.sweep(f"eq{equation}", f"lisa --equation {equation} --sizes D=16 {layer} --form {forms} --grid {grids}",
                       each=150)
         for series, window in (("msa", ""), ("window", "--window 8")):
