@@ -6,12 +6,12 @@
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
-chapter has succeeded.  The budget is in seconds for each chapter (30; 100 with --full: the long sweep, as the committed
-data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
-take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables. `commit`
-copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out chapters that the
-output folder has from the same programs and settings: an interrupted run goes on where it was.  --timed measures times
-alone, and takes tables that are only computed from figures/.
+chapter has succeeded.  The budget is in seconds for each chapter (30; 100 with --full: the long sweep, as the
+committed data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that
+forms may take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed
+tables.  `commit` copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out
+chapters that the output folder has from the same programs and settings: an interrupted run goes on where it was.
+--timed measures times alone, and takes tables that are only computed from figures/.
 """
 import argparse
 import datetime

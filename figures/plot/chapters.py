@@ -642,7 +642,6 @@ def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=13, **sty
     lines = {key: table.points("tokens", column, series=key) for key in GAP if table.where(series=key)}
     names = {key: (f"{GAP[key][0]} {fits.three(lines[key][-1][1])}×", GAP[key][1]) for key in lines}
     sheet.curves(panel, names, lines.get, size=size, **style)
-    return panel
 
 
 def gap(run):

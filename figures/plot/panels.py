@@ -37,10 +37,9 @@ def steps(sheet, panel, table, column, series, chain):
     """At the largest size where all forms of a chain were measured, a stroke from each to the next, and the factor."""
     rows = fits.together(table, series, chain)[-1]
     for pair in zip(rows, rows[1:]):
-        factor, (x, above), (_, below) = fits.factor(pair, column), *(panel.at(int(row["tokens"]), float(row[column]))
-                                                                     for row in pair)
+        (x, above), (_, below) = (panel.at(int(row["tokens"]), float(row[column])) for row in pair)
         if abs(above - below) > 12:
-            text = fits.three(factor) + "×"
+            text = fits.three(fits.factor(pair, column)) + "×"
             sheet.line([(x, above), (x, below)], INK, 1.2)
             left = x + 4 if x < panel.right - 40 else x - width(text, 13) - 6       # names of lines are to the right
             sheet.fill(left - 1, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
