@@ -8,8 +8,8 @@
  *
  *   cuda1   The equation: a thread for each pooled number sums over all tokens of its boxes.  Adjacent threads are
  *           adjacent components with different boxes: a request of a warp can touch 32 sectors.
- *   cuda2   Planes: the product stores the tokens of a component contiguously.  Adjacent threads are adjacent tokens
- *           with the same box: a request touches 4 sectors, or 5 if not aligned.
+ *   cuda2   The tokens of a component are contiguous (a plane).  Adjacent threads are adjacent tokens with the same
+ *           box: a request touches 4 sectors, or 5 if not aligned.
  *   cuda3   Prefix sums along rows, by shuffles in a warp; then sums down the columns of what lies between the left and
  *           right edge of a box.  All boxes cost the same, at most 9 numbers per token and box.
  *   cuda4   A block keeps a plane in shared memory for all steps: z is read once and written once.
@@ -23,9 +23,9 @@
  *
  * The host computes the edges of boxes in double: a box may be narrower than the rounding error of its edges.
  *
- * Fallback: cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G (H + 1) for all.  A
- * block takes at most 96 KiB, or the device's limit; beyond that they are cuda3.  With 4 boxes and s = 7, 96 x 96
- * tokens fit in float, 112 x 112 do not.
+ * Fallback: beyond 96 KiB of shared memory, or the device's limit, cuda4 to cuda6 are cuda3.  They need H (W + 1) + s W
+ * + 12 G reals for each plane of a block, and 32 G (H + 1) for all.  With 4 boxes and s = 7, 96 x 96 tokens fit in
+ * float.
  *
  * Contract: reference/chopd.h. */
 
@@ -50,7 +50,6 @@ struct chopd_device : device {
     real *edges_host, *taps_host;               /* during a load */
 };
 
-/* Parameters of every kernel. */
 struct layer {
     int H, W, N, R, G;
     int s, cells;               /* cells of phi's map: per row, and all */
@@ -94,7 +93,6 @@ __global__ void patched(layer p, array<real> patches, reals mean, int C, size_t 
     patches[at] = v;
 }
 
-/* Computes the maps of all images. */
 void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 {
     size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
@@ -159,7 +157,7 @@ __global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
     int y = n / p.W, x = n % p.W;
     size_t image = at / p.N / p.R;
 
-    /* Step 1: index of token 0 and cell 0 of the component, and the stride. */
+    /* Step 1: token 0 and cell 0 of the component, and the stride. */
     size_t token = PLANES ? at - n : image * p.N * p.R + r;
     size_t cell = PLANES ? at / p.N * p.cells : image * p.cells * p.R + r;
     int step = PLANES ? 1 : p.R;
@@ -202,7 +200,7 @@ double edge_token(double edge)
 void axis_edges(real *low_high, real *factors, double lo, double hi, size_t size, double weight)
 {
     double limit = (double)size + 1, low = edge_token(lo), high = edge_token(hi), length = hi - lo;
-    bool within = low == high;          /* one token */
+    bool within = low == high;
     factors[0] = (real)(within ? weight : weight * (low + 0.5 - lo) / length);
     factors[1] = (real)(within ? 0 : weight / length);
     factors[2] = (real)(within ? 0 : weight * (hi - (high - 0.5)) / length);
@@ -311,7 +309,6 @@ constexpr int PLANE_THREADS = 128;
 
 size_t shared_limit() { return device_shared_bytes(1) < SHARED_LIMIT ? device_shared_bytes(1) : SHARED_LIMIT; }
 
-/* Bytes of shared memory of a block of `planes` planes. */
 size_t plane_bytes(const struct chopd_problem *p, size_t planes)
 {
     double each = (double)EDGES * (double)p->G + (double)p->s * (double)p->W + (double)p->H * ((double)p->W + 1);
@@ -472,7 +469,6 @@ template <int version> void load_tables(struct chopd_device *on, const struct ch
     device_upload(on, on->taps, on->taps_host, 2 * (H + W));
 }
 
-/* Launches the pooling of z; returns the result. */
 template <int version> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
     const layer sizes = layer_of(p);

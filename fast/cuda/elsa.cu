@@ -38,7 +38,6 @@ struct elsa_device : device_heads {
     array<real> weights;        /* [B][h][K^2][N] */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_elsa {
     int H, W, N, K, entries, dilation;
     int h, c, C, Q, g, width;   /* width: of a row of qkv */
@@ -50,7 +49,6 @@ struct problem_of_elsa {
 
 /* ---- cuda1 and cuda2: logits -------------------------------------------------------- */
 
-/* Inputs of a logit. */
 struct sources {
     reals qkv, convolved, rk, rq, rb;
 };
@@ -280,7 +278,7 @@ template <int K> struct planes {
     static_assert((edge + 3) / 4 * 4 <= pitch, "a row of a plane holds a row of the halo");
 };
 
-/* A tile of a lattice, which has every `dilation`th row and column. */
+/* A lattice has every `dilation`th row and column of the grid. */
 struct tile {
     size_t image;               /* its first token */
     int y, x;                   /* start of the lattice on the grid */
@@ -290,7 +288,6 @@ struct tile {
 __device__ __host__ inline int least(int a, int b) { return a < b ? a : b; }
 __device__ __host__ inline int rounded_up(int a, int b) { return (a + b - 1) / b; }
 
-/* Tiles of a lattice, along an axis of `size` tokens. */
 __device__ __host__ inline int tiles_along(int size, int dilation)
 {
     return rounded_up(rounded_up(size, dilation), TILE);
@@ -306,7 +303,7 @@ __device__ inline tile tile_at(const problem_of_elsa &p, size_t number)
     return t;
 }
 
-/* A token of a lattice, or OFF_GRID. */
+/* The token at a point of the lattice, or OFF_GRID. */
 __device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int row, int column)
 {
     int y = t.y + row * p.dilation, x = t.x + column * p.dilation;
@@ -421,7 +418,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
                 }
             }
         }
-        __syncthreads();                    /* shared memory is free again */
+        __syncthreads();
     }
 
     /* Step 4: the softmax, over neighbours off the grid too. */
@@ -595,7 +592,7 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
         LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, params_of(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
                     rows * p->heads.Q);
 
-    /* Step 2: the filters. */
+    /* Step 2: the filters, in some versions with all that follows. */
     if (version == 1)
         LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, from, on->factor, on->summand, outputs);
     else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, params_of(p), on->weights, from, filters);

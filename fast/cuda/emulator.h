@@ -60,7 +60,7 @@ struct trace {
     uint32_t write_epoch, read_epoch;   /* epochs count the barriers and launches of the process */
     uint32_t lanes;                     /* of the reader's warp that have read */
     uint16_t writer, reader;            /* a thread of the block, or a code for several (emulator.cc) */
-    uint16_t write_turn, read_turn;     /* synchronizations of their warp until then, since the last barrier */
+    uint16_t write_turn, read_turn;     /* __syncwarps of their warp before the access, since the last barrier */
 };
 
 /* The thread that runs now.  __thread, since an access to thread_local may call a function. */

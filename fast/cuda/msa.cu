@@ -8,14 +8,12 @@
  *           the device for BLOCK queries.
  *   cuda4   Eight threads share four queries, and each takes four keys at a time.  For four channels a warp reads q in
  *           4 x 2 cycles of shared memory and k in 4 x 4 (requests.h): 24 cycles for 64 products per lane, against 64
- *           in cuda3.  The products take a multiprocessor's 128 float lanes 16 cycles, so shared memory still limits.
- *           Weights pass through shared memory to other threads of the same warp.
+ *           in cuda3.  Shared memory still limits: the products take a multiprocessor's 128 float lanes 16 cycles.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  q, k, v and the weights are rounded to
- *           11 or 8 digits; sums are float.  Weights stay in registers.  On 8 x 8 tokens, 2 heads of 16 channels: 704
- *           or 384 cycles of shared memory, against 5248 in cuda4 (tests/cuda/counts.tsv).  Heads of more than 16
- *           channels request each sector of y twice, since a lane holds eight adjacent channels and stores four at a
- *           time.
+ *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Weights stay in registers.  On 8 x 8
+ *           tokens, 2 heads of 16 channels: 704 or 384 cycles of shared memory, against 5248 in cuda4
+ *           (tests/cuda/counts.tsv).  Heads of more than 16 channels request each sector of y twice: a lane holds eight
+ *           adjacent channels and stores four at a time.
  *
  * All versions support windows, shifted windows and the ghost head, whose weights differ by channel.
  *
@@ -99,15 +97,12 @@ __device__ inline int offset_entry(const struct window_map &m, int i, int j)
     return m.middle + (t * (2 * m.rows - 1) + y) * (2 * m.columns - 1) + x;
 }
 
-/* ---- state and parameters ---------------------------------------------------------- */
-
 struct msa_device : device_heads {
     array<real> rpe;
     struct ghost ghost;                 /* its matrices on the host, during a load */
     array<real> factor, summand;        /* [C][P], only with a ghost head */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_msa {
     struct window_map map;
     int h, c, width;            /* width: of a row of qkv */
@@ -164,7 +159,7 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
         top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
     }
 
-    /* Step 2: the sum of the weights and the weighted sum of the values.  The ghost summands bypass the softmax. */
+    /* Step 2: the weights and weighted values.  The ghost summands bypass the softmax. */
     real sum = 0, mean = 0, plain = 0;
     for (int e = 0; e < p.map.entries; e++) {
         int j = window_token(p.map, window, e);
@@ -186,9 +181,9 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
 
 /* ---- cuda2: a thread for each query --------------------------------------------- */
 
-/* The query of a thread.  The grid's axes are (window, block of queries), head, image. */
+/* Grid: (window, block of queries), head, image. */
 struct query_of_thread {
-    bool valid;                 /* false if the thread only fetches tiles */
+    bool valid;                 /* the thread has a query; else it only fetches tiles */
     int i, window, side, head;
     size_t image;
 };
@@ -288,7 +283,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
     for (int first = 0; first < p.map.entries; first += TILE) {
         int keys = p.map.entries - first < TILE ? p.map.entries - first : TILE;
 
-        /* Step 1: adjacent threads fetch adjacent channels. */
+        /* Step 1: fetch a tile. */
         for (int n = threadIdx.x; n < keys * p.c; n += BLOCK) {
             size_t row = (query.image + window_token(p.map, query.window, first + n / p.c)) * p.width;
             k[n] = qkv[row + C + channel + n % p.c];
@@ -547,7 +542,6 @@ template <class F> void in_launches(struct msa_device *on, const struct msa_prob
     });
 }
 
-/* CHANNELS, the registers of a row, is at least the channels of a head. */
 template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int version)
 {
     problem_of_msa sizes = params_of(p);

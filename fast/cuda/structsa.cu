@@ -1,20 +1,18 @@
 /* structsa.cu -- structural self-attention on the device
  *
  *   cuda1   The equation: a thread for each output y_ic visits all centres and patterns twice, first for the largest
- *           score, then for the weighted mean.  Each thread recomputes all scores.  It adds the terms of kappa_ij one
- *           by one and does not store kappa_ij.
+ *           score, then for the weighted mean.  Each thread recomputes all scores; kappa_ij is not stored.
  *   cuda2   Eq. 15: one launch computes the J D virtual keys and values, a thread for each channel.  Then a thread for
  *           each query visits them once, with an online softmax.
- *   cuda3   The threads of a block copy virtual keys and values to shared memory tile by tile, four channels per
- *           access: each is read from the device once for BLOCK queries, not once for each warp.
- *   cuda4   A block computes the virtual tokens of a tile itself and never writes them.  A tile is eight centres of one
- *           row, with the tokens around them (the halo) in shared memory.  A filter entry is fetched once for eight
- *           centres, whose sums stay in registers.  Every block computes all tiles, which adds (|M| + |M'|) / 2 BLOCK
- *           of the attention's products.
+ *   cuda3   A block copies virtual keys and values to shared memory tile by tile: each is read from the device once for
+ *           BLOCK queries, not once for each warp.
+ *   cuda4   A block computes the virtual tokens of a tile in shared memory.  A tile is eight centres of one row and the
+ *           tokens around them (the halo).  A filter entry is fetched once for eight centres, whose sums stay in
+ *           registers.  Every block computes all tiles: (|M| + |M'|) / (2 BLOCK) times the attention's products.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h) multiply queries and virtual tokens.  These are computed as in cuda4, in float, two
- *           channels per thread, and rounded to 11 or 8 digits.  One pattern at eight centres gives the eight keys of
- *           an instruction; a block has eight warps of 16 queries.  Stores of different patterns conflict in the banks.
+ *           Tensor cores (tensor.h) multiply queries and virtual tokens.  These are computed as in cuda4, in float, and
+ *           rounded to 11 or 8 digits.  One pattern at eight centres gives the eight keys of an instruction.
+ *           Stores of different patterns conflict in the banks.
  *
  * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block per head, float; tests/cuda/counts.tsv):
  *
@@ -48,7 +46,6 @@ struct box {
     int t, y, x;
 };
 
-/* Keys or values. */
 struct side {
     box window;
     int entries, part;              /* entries of the window; first column in qkv */
@@ -78,7 +75,6 @@ __device__ inline box place(int n, const box &size)
     return {n / size.x / size.y, n / size.x % size.y, n % size.x};
 }
 
-/* The token at these coordinates, or OFF_GRID. */
 __device__ inline int token_at(const problem_of_structsa &p, int t, int y, int x)
 {
     bool on = t >= 0 && t < p.tokens.t && y >= 0 && y < p.tokens.y && x >= 0 && x < p.tokens.x;
@@ -137,7 +133,7 @@ __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, rea
     int C = p.h * p.c, channel = (int)(at % C), head = channel / p.c, i = (int)(at / C % p.N);
     size_t image = at / C / p.N * p.N;
 
-    /* Step 1: the largest score of all centres and patterns. */
+    /* Step 1: the largest score. */
     real top = LOWEST;
     for (int j = 0; j < p.J; j++)
         for (int d = 0; d < p.D; d++) top = fmax(top, score(p, hk, qkv, image, i, j, d, head));
@@ -168,9 +164,9 @@ __global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, arra
     value[to] = convolved(p, p.values, hv, qkv, image, (int)(jd / p.D), (int)(jd % p.D), channel);
 }
 
-/* The query of a thread.  A block has queries of one head of one image. */
+/* A block has queries of one head of one image. */
 struct query_of_thread {
-    bool valid;                 /* false in threads of the last block that have no query */
+    bool valid;                 /* the thread has a query */
     int head;
     size_t group;               /* head, counted over all images */
     size_t image, q, y;         /* the image's first token; first element of the query and of its output */
@@ -210,7 +206,7 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
 
 /* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
-/* Copies dense rows to rows of `pitch` in shared memory, by all threads of the block. */
+/* Copies dense rows to rows of `pitch`. */
 template <int W>
 __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {
@@ -237,7 +233,7 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
         size_t at = (query.group * virtual_tokens + first) * p.c;
 
-        /* Step 1: fetch a tile, four reals per access if c is a multiple of four. */
+        /* Step 1: fetch a tile. */
         if (p.c % 4 == 0) {
             fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
             fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
@@ -323,7 +319,6 @@ __device__ inline void make_tile(Make make, shared<real> halo, const problem_of_
     }
 }
 
-/* A block requests the filters once per tile, not once per centre. */
 template <int CHANNELS>
 __global__ void made_in_place(problem_of_structsa p, tile extent, array<real> y, reals qkv, reals hk, reals hv)
 {
@@ -349,8 +344,7 @@ __global__ void made_in_place(problem_of_structsa p, tile extent, array<real> y,
                 convolve(v, halo, p, p.values, centres, hv, query.head, pattern, patterns, channel, slab);
             }, halo, p, p.values, r, extent, qkv, query.image, query.head);
 
-            /* Step 2: each query against all keys of the tile.  Threads that finish early fetch the next halo, which no
-             * thread reads now. */
+            /* Step 2: each query against all keys.  Threads that finish early fetch the next halo, which is free. */
             if (query.valid) attend(g, q, k, v, r.centres * patterns, p.pitch);
         }
     }
@@ -507,7 +501,7 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* Finds as many patterns as fit next to a halo of all channels, or else of a slab; `each` take `numbers` reals. */
+/* Finds as many patterns as fit with a halo of all channels, or else of a slab; `each` take `numbers` reals. */
 bool fits(tile *extent, const problem_of_structsa &p, int each, double numbers)
 {
     double most = halo_tokens(p);
@@ -577,7 +571,6 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 }
 #endif
 
-/* Versions for tensor cores prepare for cuda4, to which they fall back. */
 template <int version> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
     tile extent;
