@@ -17,7 +17,7 @@
 #include "attention.h"
 #include <tgmath.h>
 
-enum { TILE = 32 };
+enum { TILE = ATTENTION_QUERY_TILE };
 
 void attention_query(real *y, const real *q, const real *k, const real *v, size_t stride, const real *r, real scale,
                      size_t keys, size_t channels)
@@ -39,20 +39,22 @@ void attention_query(real *y, const real *q, const real *k, const real *v, size_
             if (l[j] > top) top = l[j];
         }
 
-        /* Step 2: the weights of this tile. */
+        /* Step 2: what the earlier tiles gave, relative to the new top. */
+        real shrink = exp(old_top - top);
+        sum *= shrink;
+        for (size_t c = 0; c < channels; c++) y[c] *= shrink;
+
+        /* Step 3: the weights of this tile, their sum, and the values under them. */
         real tile_sum = 0;
         for (size_t j = 0; j < tile; j++) {
             l[j] = exp(l[j] - top);
             tile_sum += l[j];
         }
-
-        /* Step 3: what the earlier tiles gave, relative to the new top, and what this tile adds. */
-        real shrink = exp(old_top - top);
-        sum = shrink * sum + tile_sum;
+        sum += tile_sum;
         for (size_t c = 0; c < channels; c++) {
             real tile_y = 0;
             for (size_t j = 0; j < tile; j++) tile_y += l[j] * v_first[j * stride + c];
-            y[c] = shrink * y[c] + tile_y;
+            y[c] += tile_y;
         }
     }
     for (size_t c = 0; c < channels; c++) y[c] /= sum;

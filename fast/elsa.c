@@ -1,7 +1,7 @@
 /* elsa.c -- ELSA in plain C: map every token once, shift, add
  *
- * Algorithm 2 copies the K^2 neighbours of every token next to it (unfolding), and maps the copies.  But each of the two
- * maps needs only one token.  So Algorithm 4 maps every token once,
+ * Algorithm 2 copies the K^2 neighbours of every token next to it (unfolding), and maps the copies.  But each map needs
+ * only one token.  So Algorithm 4 maps every token once,
  *
  *     own_ian = sum_c z_ic rk_can,     other_jan = sum_c z_jc rq_can,
  *

@@ -53,14 +53,14 @@ static void two_latents(real *y, real *a, const real *q, const struct number *K,
                         const struct lisa_problem *p, const struct lisa_plain *f, struct number *G,
                         struct number *line)
 {
-    size_t N = p->heads.N, c = p->heads.c, P = f->row;
+    size_t N = p->heads.N, c = p->heads.c, row = f->row;
     bool both = d + 1 < p->D;
 
     /* Step 1: a_id = sum_c q_ic (Ga_icd + ba_cd). */
     for (size_t i = 0; i < 2 * N; i++) a[i] = 0;
     for (size_t ch = 0; ch < c; ch++) {
         const real *ba = p->ba ? p->ba + ch * p->D + d : NULL;
-        convolve(G, K + ch * P, f->wa + (d / 2 * f->kernels + ch % f->kernels) * P, f, line);
+        convolve(G, K + ch * row, f->wa + (d / 2 * f->kernels + ch % f->kernels) * row, f, line);
         for (size_t i = 0; i < N; i++) {
             struct number Ga = G[f->place[i]];
             if (ba) Ga.re += ba[0];
@@ -73,7 +73,7 @@ static void two_latents(real *y, real *a, const real *q, const struct number *K,
     /* Step 2: y_ik += a_id (Gb_ikd + bb_kd). */
     for (size_t ch = 0; ch < c; ch++) {
         const real *bb = p->bb + ch * p->D + d;
-        convolve(G, V + ch * P, f->wb + d / 2 * P, f, line);
+        convolve(G, V + ch * row, f->wb + d / 2 * row, f, line);
         for (size_t i = 0; i < N; i++) {
             struct number Gb = G[f->place[i]];
             y[i * c + ch] += a[2 * i] * (Gb.re + bb[0]);
@@ -103,7 +103,7 @@ static void one_head(const struct head *head)
     const struct lisa_problem *p = head->plan->params;
     const struct lisa_plain *f = head->plan->state;
     const struct arena *arena = &head->plan->arena;
-    size_t N = p->heads.N, c = p->heads.c, P = f->row, t = head->thread;
+    size_t N = p->heads.N, c = p->heads.c, row = f->row, t = head->thread;
     real *q = head_thread(head, f->heads.q), *k = head_thread(head, f->heads.k), *a = head_thread(head, f->a);
     struct number *K = arena_thread(arena, f->K, t), *V = arena_thread(arena, f->V, t);
     struct number *G = arena_thread(arena, f->G, t), *line = arena_thread(arena, f->fourier.line, t);
@@ -114,13 +114,13 @@ static void one_head(const struct head *head)
     }
     for (size_t ik = 0; ik < N * c; ik++) head->y[ik] = 0;
     if (p->equation == 4) {
-        const struct number *e = f->wb + head->number % p->e_columns * P;
+        const struct number *e = f->wb + head->number % p->e_columns * row;
         for (size_t ch = 0; ch < c; ch += 2) two_channels(head->y, q + ch, k + ch, head->v, ch + 1 < c, e, f, G, line);
         return;
     }
     for (size_t ch = 0; ch < c; ch++) {
-        spectrum(K + ch * P, k + ch, NULL, NULL, f, line);
-        spectrum(V + ch * P, head->v + ch, NULL, NULL, f, line);
+        spectrum(K + ch * row, k + ch, NULL, NULL, f, line);
+        spectrum(V + ch * row, head->v + ch, NULL, NULL, f, line);
     }
     for (size_t d = 0; d < p->D; d += 2) two_latents(head->y, a, q, K, V, d, p, f, G, line);
 }

@@ -8,8 +8,7 @@
  *     key_jdc = sum_m hk_dmc k_{j+m,c},     value_jdc = sum_m hv_dmc v_{j+m,c},
  *     y_i = sum_jd softmax_jd(q_i . key_jd) value_jd.
  *
- * This is ordinary attention over J D virtual tokens.  Its cost is J D (2 N + |M| + M') c, and the naive form's factor
- * |M| is gone.
+ * This is attention over J D virtual tokens, for J D (2 N + |M| + M') c products: the naive form's factor |M| is gone.
  *
  * In Eq. 4 and 5 a filter has one column for all channels.  A virtual key costs c products for each pair, a detector on
  * the map only |M|.  So the channels are summed first.  On the other side they come last, after the kernels are merged:
@@ -19,8 +18,8 @@
  *
  * This costs N (2 N c + J D (|M| + M')).  No array has N^2 entries in either case.
  *
- *     i  queries, N of them        n  tokens                    d  patterns
- *     j  centres of windows, J     m  entries of a window       ch channels
+ *     i  queries, N of them     j  centres of windows, J     n  tokens
+ *     m  entries of a window    d  patterns, D               ch channels
  *
  * Contract: reference/structsa.h. */
 

@@ -29,14 +29,18 @@
  *
  *             multiply-adds                                  extra memory (reals)
  *     naive   N^2 (C D (3 R + 1) + 2 R G) + 3 N R + phi      N^2 (C D + R G + R) + N R + phi
+ *     direct  N R (C + D + (2 N + 1) G + 4) + phi, at most   (N + W) R + N + phi
+ *     plain   N R (C + D + 5 G + 4) + 2 H R G + phi          (N + W) R + phi, and (H + 2) (W + 1) wide_real
  *     fast    N R (C + D + 6 G + 2) + s W R + phi            N R + phi, once or for each thread
  *     phi     s^2 (9 C S + S R)                              s^2 (10 C + S + R)
  *
- * implemented in naive/chopd.c and fast/tuned/chopd/chopd.c, and for a device in
- * fast/cuda/chopd.cu.  The fast form's cost
- * depends neither on the size of the boxes nor, for a token, on N.  Where there
- * are as many images as threads, each thread has one of its own; and each has
- * the running sums of a plane besides (fast/tuned/chopd/box_pool.h) and s W numbers.
+ * implemented in naive/chopd.c, fast/chopd_direct.c, fast/chopd.c and
+ * fast/tuned/chopd/chopd.c, and for a device in fast/cuda/chopd.cu.  direct sums
+ * over the tokens of each box, so its count depends on the boxes.  The costs of
+ * plain and fast depend neither on the size of the boxes nor, for a token, on N.
+ * If there are as many images as threads, each thread of the fast form has one
+ * image; each also has the running sums of a plane
+ * (fast/tuned/chopd/box_pool.h) and s W numbers.
  *
  * Errors: a box without an inside, or with an edge that is not finite; memory;
  * a file that does not fit.

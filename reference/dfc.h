@@ -24,13 +24,15 @@
  *
  *                     multiply-adds                       extra memory (reals)
  *     fc naive        B M N C D                           0
+ *     fc plain        the same, each weight read once     0
  *     fc fast         the same, in one product            (M C + 1) N D: W repacked; M C to load it
  *     dfc-cp naive    B M N C D (4 R + 1)                 B M N C D: W itself
- *     dfc-cp fast     B (M C R + M R + R + N R + N D R)   (M + N + 1) R, once or for each thread
+ *     dfc-cp plain    B (M C R + M R + R + N R + N D R)   2 R
+ *     dfc-cp fast     the same                            (M + N + 1) R, once or for each thread
  *
- * implemented in naive/fc.c, naive/dfc_cp.c, fast/tuned/chopd/fc.c and
- * fast/tuned/chopd/dfc_cp.c, and for a device in fast/cuda/dfc.cu.  Where there are as many images as threads, each thread
- * has one of its own.
+ * implemented in naive/, fast/ and fast/tuned/chopd/, files fc.c and dfc_cp.c, and
+ * for a device in fast/cuda/dfc.cu.  If there are as many images as threads, each
+ * thread of the fast form has one image.
  *
  * Errors: a product of sizes beyond what BLAS counts; memory; a file that does
  * not fit.

@@ -49,11 +49,15 @@
  *     naive 6, 7     N K^2 (2 h C + C), + N K^2 C ghosted     N K^2 (3 C + h)
  *     naive final    N K^2 (g Q + h Q + C), + the same        N K^2 (Q + 2 C + h)
  *     naive 4        the terms of N K^2 pairs, + N^2 C        N^2, and 2 N K^2 ints
+ *     plain 6, 7     as naive, without values off the grid    2 N h K^2 + 2 N C
+ *     plain final    as naive, without pairs off the grid     2 N Q
+ *     plain 4        the terms, + N K^2 C                     h K^2, and 2 N K^2 ints
  *     fast 6, 7      as naive, without pairs off the grid     2 M h K^2 + N (C + pads), M <= N at hand
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
- * Pairs off the grid are not counted where a form multiplies zeros in their stead.
+ * Pairs off the grid are not counted where the fast form multiplies zeros in their
+ * stead.
  *
  * Errors: heads that do not divide C; an even K; windows that do not divide
  * the grid; Q no multiple of g; a power that has no value; ghost_add alone with another

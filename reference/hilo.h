@@ -35,16 +35,20 @@
  * Cost of one image.  M tokens with the padding, n = M/s^2 windows, R queries
  * of Lo-Fi: N (M in the naive form), or n with --pooled-queries.
  *
- *                      multiply-adds, naive                  fast
+ *                      multiply-adds, naive                  plain and fast
  *     projections      M hd (3C + hd) + R ld (C + ld)        the same, N for M
  *                      + 2 n C ld
  *     Hi-Fi            M^2 (2 hd + hd/c)                     2 M s^2 hd
  *     Lo-Fi            R M (2 ld + ld/c)                     2 R n ld
  *     spreading        3 M ld                                3 N ld
  *
+ * The plain form has N s^2 pairs in Hi-Fi, without the queries of padding tokens, and a few
+ * multiplications more for each pair and tile (fast/attention.h).
+ *
  *     extra memory (reals)
  *         naive, all images    M (C + 5 hd + 5 ld) + n (C + 2 ld), + M^2 for the mask and
  *                              M (M + 4c) for each thread
+ *         plain, all images    N (4 hd + 2 ld) + n (C + 2 ld), + 2 s^2 c for each thread
  *         fast, for each       N (4 hd + 2 ld) + n (C + 2 ld); for each thread a tile of
  *         image of a chunk      attention, and s^2 (3c + s^2) vectors for small windows or
  *                              4 s^2 c reals for a large one; once the parameters, repacked

@@ -45,17 +45,21 @@
  *                   and N c D more with ba
  *     naive 6, 7    N^2 (2c + c D + D)        N^2 (c D + c + D + 1)
  *     naive 10      2 N^2 c D                 2 N c D
+ *     plain 5-10    c (D + 2) F               m D (c + 1), and 4 m c    fast/lisa.c
+ *                   + (4 m + 2 N) c D         for each thread
+ *     plain 4       c^2 (F + 2 m + 2 N)       2 m (1 or h)
  *     fast          O(N c D log N)            N (D + c), O(N c) per     fast/tuned/lisa/lisa.c
  *                                             thread, kernels' spectra
- *     fftw          the same                  O(N (c + D)) per thread,  fast/tuned/lisa/fftw.c
- *                                             and the kernels' spectra
+ *     fftw          the same                  as plain                  fast/tuned/lisa/fftw.c
  *   local kernels, S <= N M pairs of a token and an entry on the grid:
  *     naive 10      2 S c D                   2 N c D                   naive/lisa.c
  *     fast          N M (c D + D) + 2 S c     48 tokens' M (c + 1)      fast/tuned/lisa/local.c
  *                   or as above               or as above
  *
- * (naive 6, 7 and 10 and both of local kernels: terms linear in N left out;
- * multiply_adds of the form has them, and a test counts the naive ones.)
+ * m are the points of the circles (fast/circulant.h) and F the multiplications of a transform (fast/fourier.h),
+ * 4 m log2 m for a power of 2; c and D are even.  Left out: multiply-adds linear in N of naive 6, 7 and 10 and of both
+ * of local kernels, and a few m reals of the plain form.  multiply_adds of the form has all, and a test counts those of
+ * naive and plain.
  *
  * Errors: heads that do not divide C; a kernel of even sizes, of other axes than the
  * grid or beside another equation than 10; memory; a file that does not fit.

@@ -36,10 +36,11 @@
  * to the base 2: from 0.69 of the largest real on, scale, bias and scores are infinite to it.
  *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
- * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the fast
- * form leaves out the pairs across the seam.  Extra memory per head of a chunk:
+ * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the plain and the
+ * fast form leave out the pairs across the seam.  Extra memory per head of a chunk:
  * naive s^4 reals, s^2 being N without windows, and as many again for R or a shift; with a
- * ghost head h N^2 more and 2 C P for its matrices; fast a
+ * ghost head h N^2 more and 2 C P for its matrices; plain 2 s^2 c reals for each thread, a
+ * row of s^2 for R, and as many indices; with a ghost head a row of N and 2 C P; fast a
  * tile and a block of queries (less than a megabyte for each thread), all weights once more
  * in the order of use, and for small windows R of the pairs of one (of each kind of side,
  * where they are shifted); with a ghost head 16 N for each thread, 2 N C for keys and

@@ -28,8 +28,8 @@
  * Cost of one image: 2 N C^2 + 2 M C^2 multiply-adds for the projections, N C^2
  * more with w_o; N C^2 for the convolution, whatever s; 2 N M C for attention.
  * Extra memory, in reals: naive 2 B N C + 3 B M C, and N M + 2 (N + M) c for each
- * thread; fast 2 N C + 3 M C for each of the few images of a chunk, all weights once
- * more in the order of use, and a tile for each thread.
+ * thread; plain 3 B N C + 3 B M C; fast 2 N C + 3 M C for each of the few images of a
+ * chunk, all weights once more in the order of use, and a tile for each thread.
  *
  * Errors: heads that do not divide C; a reduction that does not divide the
  * grid's edges, or with s^2 C beyond INT_MAX; memory; a file that does not fit.

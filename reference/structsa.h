@@ -37,15 +37,17 @@
  * in N; E, the columns of a filter, is 1 in Eq. 4 and 5 and c in Eq. 16, and M'
  * is 1 in Eq. 4:
  *
- *                 multiply-adds                      extra memory (reals)
+ *                 multiply-adds                            extra memory (reals)
  *     naive       N^2 c + N J (D |M| E + D M' E + M' c)    N^2 E + N J D + J (M' (E + c) + |M| E)
- *     permuted    2 N J D c + J D (|M| + M') c       N J D + 2 J D c
- *     fast        2 N J D c + blocks of queries      O(c) for each query of a block:
- *                 times J D (|M| + M') c             O(N c) at most, whatever D
+ *     plain 4, 5  2 N^2 c + N J D (|M| + M')               2 N + J D + max(|M|, M')
+ *     plain 16    N J D (2 c + 1) + J D (|M| + M') c,      2 J D c + max(|M|, M') c
+ *                 + c + 1 for each 32 keys of a query
+ *     fast        2 N J D c + blocks of queries            O(c) for each query of a block:
+ *                 times J D (|M| + M') c                   O(N c) at most, whatever D
  *
- * implemented in naive/structsa.c, fast/tuned/structsa/permuted.c and
- * fast/tuned/structsa/structsa.c.  All keep the filters once more, the last two the
- * weights of the projections too, in the order in which they are read.
+ * implemented in naive/structsa.c, fast/structsa.c and fast/tuned/structsa/structsa.c.
+ * All keep the filters once more, the last one the weights of the projections too,
+ * in the order in which they are read.
  *
  * Errors: heads that do not divide C; a kernel, or strides, with other axes than
  * the grid; a kernel of even size; a value kernel with Eq. 4; memory; a file that

@@ -8,11 +8,6 @@
 #include "../../reference/lisa.h"
 #include "steps.h"
 
-double lisa_by_equation(const void *params);
-double lisa_by_order(const void *params);
-double lisa_by_identity(const void *params);
-double lisa_by_fft(const void *params);
-double lisa_by_pairs(const void *params);
 double lisa_by_lanes(const void *params);
 double lisa_by_registers(const void *params);
 

@@ -1,11 +1,9 @@
-/* msa.c -- self-attention as a ladder: eight steps, one idea each
+/* msa.c -- self-attention as a ladder: six steps from the plain form to nearly the tuned one
  *
  *     i  queries     j  keys     N of both     ch  channels, c of them
  *
- *   equation    The core of the naive form.  A sum over channels waits for each of its own additions.
+ *   plain       The core of the plain form: a query meets its keys tile by tile.  Each addition waits for the last.
  *   order       The same sums with other inner loops, over neighbours in memory, so that the compiler makes vectors.
- *   query       One query at a time, from scores to output: a row of scores instead of the matrix.
- *   identity    A running softmax (chapters/0-attention.md): a tile of scores instead of the row.  It saves no time yet.
  *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries while it is in the cache.
  *   lanes       A query in each lane.  The exponential becomes arithmetic on vectors; keys are read where they lie.
  *   registers   Several keys meet several vectors of queries, and their sums stay in registers.
@@ -15,10 +13,9 @@
 
 #include <string.h>
 #include <tgmath.h>
+#include "../../fast/attention.h"
 #include "../../fast/tuned/exponential.h"
-#include "../../naive/attention.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/steps.h"
 #include "steps.h"
 
 enum { TILE = 64, BLOCK = 32 };         /* keys that come together, queries that meet them */
@@ -34,9 +31,8 @@ enum { ROWS = 4 };
 
 struct climb {
     struct heads heads;
-    struct attention_copies copies;     /* of the equation */
-    real *keys;                 /* [c][N], channel by channel; from `identity` on [tiles][c][TILE] */
-    real *scores;               /* of all pairs; of a query; of a tile */
+    real *keys;                 /* [tiles][c][TILE], channel by channel */
+    real *scores;               /* of a tile */
     real *q, *o;                /* a query, or those of the lanes; what they have gathered */
     real scale;                 /* with log2(e), for powers of two */
 };
@@ -48,56 +44,28 @@ static void add(real *restrict a, real w, const real *restrict b, size_t count)
     for (size_t n = 0; n < count; n++) a[n] += w * b[n];
 }
 
-/* Keys first ... first + keys - 1, channel by channel. */
-static void turn(real *turned, const struct head *head, size_t first, size_t keys, size_t row, size_t c)
-{
-    for (size_t j = 0; j < keys; j++)
-        for (size_t ch = 0; ch < c; ch++) turned[ch * row + j] = head->k[(first + j) * head->kv_stride + ch];
-}
-
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t whole(size_t count, size_t multiple) { return (count + multiple - 1) / multiple; }
 
-/* ---- 1. equation ------------------------------------------------------------------ */
+/* All keys, tile by tile, channel by channel. */
+static void turn(real *keys, const struct head *head, size_t N, size_t c)
+{
+    for (size_t j = 0; j < N; j++)
+        for (size_t ch = 0; ch < c; ch++)
+            keys[j / TILE * TILE * c + ch * TILE + j % TILE] = head->k[j * head->kv_stride + ch];
+}
 
-static void equation(const struct head *head)
+/* ---- 1. plain ---------------------------------------------------------------------- */
+
+static void plain(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
-    const struct climb *f = head->plan->state;
-    attention_naive_head(head, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->heads.c);
+    for (size_t i = 0; i < p->heads.N; i++)
+        attention_query(head->y + i * head->y_stride, head->q + i * head->q_stride, head->k, head->v, head->kv_stride,
+                        NULL, p->scale, p->heads.N, p->heads.c);
 }
 
 /* ---- 2. order ---------------------------------------------------------------------- */
-
-static void order(const struct head *head)
-{
-    const struct msa_problem *p = head->plan->params;
-    const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->heads.c;
-    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores);
-
-    /* Step 1: the scores of a query grow together, a channel at a time. */
-    turn(keys, head, 0, N, N, c);
-    for (size_t i = 0; i < N; i++) {
-        const real *q_i = head->q + i * head->q_stride;
-        real *a_i = a + i * N;
-        for (size_t j = 0; j < N; j++) a_i[j] = 0;
-        for (size_t ch = 0; ch < c; ch++) add(a_i, q_i[ch], keys + ch * N, N);
-        for (size_t j = 0; j < N; j++) a_i[j] *= p->scale;
-    }
-
-    /* Step 2: the softmax along j. */
-    for (size_t i = 0; i < N; i++) softmax(a + i * N, N);
-
-    /* Step 3: the channels of an output grow together, a value at a time. */
-    for (size_t i = 0; i < N; i++) {
-        real *y_i = head->y + i * head->y_stride;
-        for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
-        for (size_t j = 0; j < N; j++) add(y_i, a[i * N + j], head->v + j * head->kv_stride, c);
-    }
-}
-
-/* ---- 3. query ---------------------------------------------------------------------- */
 
 /* A query times its scale, and nothing gathered. */
 static void begin(real *q, real *y_i, const struct head *head, size_t i, real scale, size_t c)
@@ -108,28 +76,6 @@ static void begin(real *q, real *y_i, const struct head *head, size_t i, real sc
     }
 }
 
-static void query(const struct head *head)
-{
-    const struct msa_problem *p = head->plan->params;
-    const struct climb *f = head->plan->state;
-    size_t N = p->heads.N, c = p->heads.c;
-    real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
-
-    turn(keys, head, 0, N, N, c);
-
-    /* Step 1: all of one query, before the next. */
-    for (size_t i = 0; i < N; i++) {
-        real *y_i = head->y + i * head->y_stride;
-        begin(q, y_i, head, i, p->scale, c);
-        for (size_t j = 0; j < N; j++) a[j] = 0;
-        for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * N, N);
-        softmax(a, N);
-        for (size_t j = 0; j < N; j++) add(y_i, a[j], head->v + j * head->kv_stride, c);
-    }
-}
-
-/* ---- 4. identity --------------------------------------------------------------------- */
-
 /* What a query has gathered, beside y_i: sum_j w_ij, relative to its largest score so far. */
 struct gathered { real top, sum; };
 
@@ -137,7 +83,7 @@ struct gathered { real top, sum; };
 static void meet(struct gathered *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
                  size_t first, size_t count, size_t c)
 {
-    /* Step 1: the scores. */
+    /* Step 1: the scores of a tile grow together, a channel at a time. */
     for (size_t j = 0; j < count; j++) a[j] = 0;
     for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * TILE, count);
 
@@ -149,7 +95,7 @@ static void meet(struct gathered *g, real *y_i, real *a, const real *q, const re
     g->sum *= shrink;
     for (size_t ch = 0; ch < c; ch++) y_i[ch] *= shrink;
 
-    /* Step 3: the weights, and the values under them. */
+    /* Step 3: the channels of an output grow together, a value at a time. */
     for (size_t j = 0; j < count; j++) {
         real weight = exp(a[j] - g->top);
         g->sum += weight;
@@ -157,14 +103,14 @@ static void meet(struct gathered *g, real *y_i, real *a, const real *q, const re
     }
 }
 
-static void identity(const struct head *head)
+static void order(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
+    turn(keys, head, N, c);
 
     /* Step 1: tile after tile, and the mean in the end. */
     for (size_t i = 0; i < N; i++) {
@@ -176,7 +122,7 @@ static void identity(const struct head *head)
     }
 }
 
-/* ---- 5. blocks ------------------------------------------------------------------------ */
+/* ---- 3. blocks ------------------------------------------------------------------------ */
 
 static void blocks(const struct head *head)
 {
@@ -185,7 +131,7 @@ static void blocks(const struct head *head)
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, head, j, least(TILE, N - j), TILE, c);
+    turn(keys, head, N, c);
 
     /* Step 1: the queries of a block wait for a tile together. */
     for (size_t first = 0; first < N; first += BLOCK) {
@@ -204,7 +150,7 @@ static void blocks(const struct head *head)
     }
 }
 
-/* ---- 6. lanes ------------------------------------------------------------------------- */
+/* ---- 4. lanes ------------------------------------------------------------------------- */
 
 /* Queries from `first` on into `vectors` vectors, q[c][vectors], zeros in lanes behind the
  * last; and what they gathered out of them. */
@@ -270,7 +216,8 @@ static void in_lanes(const struct head *head)
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
-    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
+    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q);
+    vec *o = (vec *)head_thread(head, f->o);
 
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
@@ -285,7 +232,7 @@ static void in_lanes(const struct head *head)
     }
 }
 
-/* ---- 7. registers ---------------------------------------------------------------------- */
+/* ---- 5. registers ---------------------------------------------------------------------- */
 
 /* out_r += sum_t a_rt b_t for this many rows of WIDE vectors.  Callers pass a constant for rows, so the sums are
  * registers. */
@@ -319,7 +266,8 @@ static void one_block(const struct head *head, size_t block)
     const struct msa_problem *p = head->plan->params;
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
-    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q), *o = (vec *)head_thread(head, f->o);
+    vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q);
+    vec *o = (vec *)head_thread(head, f->o);
     vec top[WIDE], sum[WIDE], shrink[WIDE];
 
     enter(q, head, first, queries, WIDE, f->scale, c);
@@ -362,7 +310,7 @@ static void in_registers(const struct head *head)
     for (size_t block = 0; block < blocks_of(head->plan->params); block++) one_block(head, block);
 }
 
-/* ---- 8. threads -------------------------------------------------------------------------- */
+/* ---- 6. threads -------------------------------------------------------------------------- */
 
 /* The runner asks for each block as a part of the head, and whichever thread is free takes it. */
 static void one_part(const struct head *head) { one_block(head, head->part); }
@@ -380,10 +328,8 @@ static status prepare(struct plan *plan)
 
     /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
     const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {
-        {equation, 1, 0, 0, 0, 0},
-        {order, 1, N, N, N, 0},
-        {query, 1, N, 1, N, 1},
-        {identity, 1, filled, 1, TILE, 1},
+        {plain, 1, 0, 0, 0, 0},
+        {order, 1, filled, 1, TILE, 1},
         {blocks, 1, filled, 1, TILE, BLOCK},
         {in_lanes, 1, 0, TILE, LANES, LANES},
         {in_registers, 1, 0, TILE, wide, wide},
@@ -397,7 +343,6 @@ static status prepare(struct plan *plan)
     arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns);
     arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c);
     arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c);
-    if (step == 0) attention_copies_prepare(&f->copies, &plan->arena, N, N, c);
     return arena_status(&plan->arena);
 }
 
@@ -413,23 +358,11 @@ static status load(struct plan *plan)
 
 static double all_heads(const struct msa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
-/* Two products of N x N x c, and this many multiplications by the scale for each head. */
-static double two_products(const struct msa_problem *p, double scaled)
-{
-    double N = (double)p->heads.N;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->heads.c + scaled);
-}
-
-static double pairs_scaled(const void *params)
+static double by_keys(const void *params)
 {
     const struct msa_problem *p = params;
-    return two_products(p, (double)p->heads.N * (double)p->heads.N);
-}
-
-static double queries_scaled(const void *params)
-{
-    const struct msa_problem *p = params;
-    return two_products(p, (double)p->heads.N * (double)p->heads.c);
+    double queries = all_heads(p) * (double)p->heads.N;
+    return heads_multiply_adds(&p->heads) + queries * attention_query_multiply_adds(p->heads.N, p->heads.c);
 }
 
 /* The sums are rescaled at each tile; lanes without a query multiply too. */
@@ -448,14 +381,11 @@ static double by_registers(const void *params) { return tiles_met((const struct 
 static struct traffic traffic(const void *params, int step)
 {
     const struct msa_problem *p = params;
-    double N = (double)p->heads.N, c = (double)p->heads.c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
+    double N = (double)p->heads.N, c = (double)p->heads.c, L = LANES, wide = WIDE * L;
     const struct traffic of_pair[] = {
-        /* q, k; a, v; A is written, and five times passed by the softmax.  Each value with its line. */
-        {4 * c + 6, (1 + line) * c + 4},
+        /* q, k; weight, v; a weight is written, read and written.  The sums are read and written once a tile. */
+        {4 * c + 3 + 2 * c / ATTENTION_QUERY_TILE, 2 * c},
         /* A sum is read and written for each product, beside one factor. */
-        {6 * c + 9, 2 * c + 4},
-        /* No matrix: the row stays near. */
-        {6 * c + 7, 2 * c},
         {6 * c + 4 + 2 * c / TILE, 2 * c},
         /* Keys and values come once for a block. */
         {6 * c + 4 + 2 * c / TILE, 2 * c / BLOCK},
@@ -471,12 +401,10 @@ static struct traffic traffic(const void *params, int step)
 
 #define STEP(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
 static const struct step steps[] = {
-    {"the equation", STEP(equation, pairs_scaled)},
-    {"inner loops over neighbours", STEP(order, pairs_scaled)},
-    {"one query, start to end", STEP(query, queries_scaled)},
-    {"a running softmax, by tiles", STEP(identity, one_by_one)},
+    {"the plain form", STEP(plain, by_keys)},
+    {"inner loops over neighbours", STEP(order, one_by_one)},
     {"a tile meets a block of queries", STEP(blocks, one_by_one)},
-    {"a query for each lane", STEP(vec, by_lanes)},
+    {"a query for each lane", STEP(lanes, by_lanes)},
     {"sums stay in registers", STEP(registers, by_registers)},
     {"blocks for all threads", STEP(threads, by_registers)},
     {NULL, {0}}

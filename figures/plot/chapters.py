@@ -788,7 +788,7 @@ def ladder_tables(run):
         run.write("ladder-" + operator, run.about() + steps)
 
 
-def ladder(name, operator):
+def ladder(name, start):
     def called(row):
         if row["threads"] == "1":
             return row["step"]
@@ -801,12 +801,12 @@ def ladder(name, operator):
         columns = [("multiply-adds", "multiply_adds", BLUE, scaled), ("bytes asked for", "asked_bytes", BLUE, scaled),
                    ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
         layer = table.notes["ladder"].split(" --without")[0]
-        return counts(f"{operator}, from the equation to nearly the fast form", columns, [("", steps), ("", fast)], [
+        return counts(f"{start} to nearly the fast form", columns, [("", steps), ("", fast)], [
             table.measured(), f"Layer: {layer}; projections are in it, not in the bytes.",
             "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."],
             240, 720)
     return layout
 
 
-Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention"),
-                                      "ladder-lisa": ladder("ladder-lisa", "LiSA")})
+Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention, from the equation"),
+                                      "ladder-lisa": ladder("ladder-lisa", "LiSA, from the plain form")})

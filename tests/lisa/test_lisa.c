@@ -2,6 +2,7 @@
 
 #include "lisa_case.h"
 #include "../support/battery.h"
+#include "../../fast/circulant.h"
 #include "../../fast/tuned/lisa/local.h"
 #include "../../reference/cli/regrid.h"
 #include "../../reference/io/safetensors.h"
@@ -98,18 +99,39 @@ static const struct battery_case memory[] = {
     {0},
 };
 
+/* The plain form: spectra of kernels, and for a thread those of key, value and a convolution; two latents, the tokens'
+ * places, roots of unity and a line. */
+static double spectra(const struct lisa_problem *l)
+{
+    struct circulant circle;
+    succeeds(circulant_create(&circle, &l->grid, &l->window, l->wraps, false));
+    double P = (double)(circle.points + circle.points % 2), c = (double)l->heads.c, pairs = ceil((double)l->D / 2);
+    double columns = l->equation == 5 ? 1 : c, N = (double)l->heads.N, sides = 0, longest = 1, bytes;
+    for (int a = 0; a < GRID_AXES; a++) {
+        sides += (double)circle.size[a];
+        longest = fmax(longest, (double)circle.size[a]);
+    }
+    if (l->equation == 4) bytes = real_bytes(2 * P * (double)l->e_columns);
+    else bytes = real_bytes(2 * P * pairs * columns) + real_bytes(2 * P * pairs) + 2 * real_bytes(2 * P * c)
+                 + real_bytes(2 * N);
+    return bytes + real_bytes(2 * P) + real_bytes(N * sizeof(size_t) / sizeof(real)) + 2 * real_bytes(2 * sides)
+           + real_bytes(6 * longest);
+}
+
 /* LiSA, Table 1, memory; reference/lisa.h: the tensors that the paper draws, q, k and v as projected, the dense copies
  * of a head and y, and the plan itself. */
 static double stated(const struct problem *p, const struct form *form)
 {
     const struct lisa_problem l = resolved(p);
     double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, columns = l.equation == 5 ? 1 : c, tensors;
+    double others = real_bytes(3 * N * c) + 4 * real_bytes(N * c) + plan_bytes(&lisa, form);
+    if (!strcmp(form->name, "plain")) return others + spectra(&l);
     if (strcmp(form->name, "naive")) return -1;
     if (l.equation == 4) tensors = 2 * real_bytes(N * N);
     else if (l.equation == 10) tensors = 2 * real_bytes(N * c * D);
     else tensors = real_bytes(N * N * columns * D) + real_bytes(N * N * columns) + real_bytes(N * N * D)
                    + real_bytes(N * D) + real_bytes(N * N);
-    return tensors + real_bytes(3 * N * c) + 4 * real_bytes(N * c) + plan_bytes(&lisa, form);
+    return tensors + others;
 }
 
 /* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k

@@ -1,4 +1,4 @@
-/* test_attention.c -- tiled softmax attention is the equation, and both have the properties that chapters use
+/* test_attention.c -- plain and tiled softmax attention are the equation, and all have the properties that chapters use
  *
  * i queries, j keys (n of them), c channels, u unit roundoff.  Errors of outputs are relative to the largest |value|,
  * since an output is a mean of values.  Tolerances are those of `tolerance` below if a comment gives none. */

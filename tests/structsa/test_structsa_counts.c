@@ -92,15 +92,15 @@ static double peak(const struct fixture *t, const char *form)
     return fixture_peak(t, operator_form(&structsa, form));
 }
 
-/* The table of reference/structsa.h, with one head: q, k, v as projected, the filters and the tables of windows.  Naive:
- * dense copies of q, k, v and y, the map, the windows and kernels of a query, the attention, the unfolded values.  Plain:
- * one window; the virtual tokens, or the map, the attention and the merged kernels of one query. */
+/* The table of reference/structsa.h, with one head: q, k, v as projected, the filters and the tables of windows.
+ * Naive: dense copies of q, k, v and y, the map, the windows and kernels of a query, the attention, the unfolded
+ * values.  Plain: one window; the virtual tokens, or the map, the attention and the merged kernels of one query. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct structsa_problem s;
     succeeds(structsa.resolve(&s, p));
-    double N = (double)s.heads.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.heads.c, D = (double)s.D;
-    double E = (double)s.columns;
+    double N = (double)s.heads.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv;
+    double c = (double)s.heads.c, D = (double)s.D, E = (double)s.columns;
     double bytes = plan_bytes(&structsa, form) + real_bytes(3 * N * c) + real_bytes(D * M * E) + real_bytes(D * Mv * E)
                    + int_bytes(J * M) + int_bytes(J * Mv);
     if (!strcmp(form->name, "naive"))

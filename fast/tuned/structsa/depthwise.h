@@ -40,7 +40,7 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 /* ---- virtual tokens ---------------------------------------------------------- */
 
-/* The first member of both forms' states, instead of struct heads: packed projections, and what makes virtual keys and
+/* The first member of the form's state, instead of struct heads: packed projections, and what makes virtual keys and
  * values.  The windows have the filters in the problem's layout, while loading. */
 struct virtual_tokens {
     struct heads heads;

@@ -14,8 +14,7 @@
  * 3. The rows of the next tile are prefetched before this one is used: they lie far apart in the projection, and have
  *    left the second cache since they were read last.
  *
- * Weights are repacked once (packed_linear.h), in the permuted form too: a projected token has the same bits for any
- * number of threads.
+ * Weights are repacked once (packed_linear.h): a projected token has the same bits for any number of threads.
  *
  * Tried without gain: two centres under one load of the filters; the channels outermost in a tile.
  *
