@@ -37,8 +37,8 @@ INLINED void add_pairs(vec *sum, const vec *factor, const vec *summand, const re
         }
 }
 
-/* One vector of channels, number `at` of [h][vectors], for queries i, i + 1, ... of a row of the grid and all keys.  For
- * accuracy each row of keys is summed from zero. */
+/* One vector of channels, number `at` of [h][vectors], for queries i, i + 1, ... of a row of the grid and all keys.
+ * For accuracy each row of keys is summed from zero. */
 INLINED void weigh(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {
