@@ -193,8 +193,8 @@ static void assign_slots(size_t *slot, const struct team *t, size_t strips, size
 }
 
 /* A thread first computes the strips that other threads read.  After the barrier it computes each other strip just
- * before it is needed, from top to bottom.  The final variant computes all its strips first (near = strips), because the
- * zeros before row 0 of a plane are written with the last row of the plane before it. */
+ * before it is needed, from top to bottom.  The final variant computes all its strips first (near = strips), because
+ * the zeros before row 0 of a plane are written with the last row of the plane before it. */
 static void run_chunk(const struct team *t)
 {
     const struct elsa_fast *f = t->plan->state;

@@ -34,7 +34,7 @@ void depthwise_load(struct depthwise *w, const real *filters)
                     }
 }
 
-/* `count` filters of one centre, for one vector of the `left` remaining channels.  Callers pass a constant for count. */
+/* `count` filters (a constant for the compiler) of one centre, for one vector of the `left` remaining channels. */
 INLINED void few(real *out, const struct depthwise *w, const int *token, const real *filter, const real *rows,
                  size_t stride, size_t left, size_t count)
 {
