@@ -78,7 +78,7 @@ void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p
         }
 }
 
-/* Eq. 8, Algorithm 1: the filters of a channel are those of its head, scaled and shifted by its static matrices. */
+/* Eq. 8, Algorithm 1: the filters of a channel are those of its head, times one static matrix plus another. */
 void elsa_naive_filters(real *filters, const real *attention, const real *factor, const real *summand,
                         const struct elsa_problem *p)
 {

@@ -88,8 +88,8 @@ static void run_chunk(const struct team *t)
     const struct hilo_fast *f = t->plan->state;
     size_t N = p->N, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
-    real *pooled = slot_of(t, f->pooled), *high_z = slot_of(t, f->high_z), *low_z = slot_of(t, f->low_z);
-    real *of_tokens = slot_of(t, f->of_tokens), *of_windows = slot_of(t, f->of_windows);
+    real *pooled = slot_of(t, f->pooled), *of_tokens = slot_of(t, f->of_tokens);
+    real *of_windows = slot_of(t, f->of_windows), *high_z = slot_of(t, f->high_z), *low_z = slot_of(t, f->low_z);
     real *low_y = f->low ? slot_of(t, f->low) : t->y + hd;
     const real *low_q = f->coarse_queries ? of_windows : arena_at(of_tokens, 3 * hd);
     real *low_k = arena_at(of_windows, f->coarse_queries ? ld : 0);

@@ -9,10 +9,10 @@
  *
  * The largest array is a field, and the caller can contract a row while it is in the first cache.
  *
- * Axes are slow, middle and fast: a line of tokens has {1, 1, N}, a plane {H, 1, W}, a volume {T, H, W}.  The tokens are
- * the first points of each circle (circulant.h).  The points after them are zero as inputs, and as outputs not computed
- * if that saves a line.  A field has a row of the fast axis for each slow token t and middle point m.  Rows are `row`
- * points apart, an odd number, so that the points of a column use all sets of the cache.
+ * Axes are slow, middle and fast: a line of tokens has {1, 1, N}, a plane {H, 1, W}, a volume {T, H, W}.  The tokens
+ * are the first points of each circle (circulant.h).  The points after them are zero as inputs, and as outputs not
+ * computed if that saves a line.  A field has a row of the fast axis for each slow token t and middle point m.  Rows
+ * are `row` points apart, an odd number, so that the points of a column use all sets of the cache.
  *
  * Spectra are stored in the order of use: lines along the slow axis, one for each middle and fast frequency.  A block
  * has half of the fast frequencies, a kernel has all.  A line of a kernel is in the order of the first stage.  Its
