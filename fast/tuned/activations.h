@@ -1,4 +1,4 @@
-/* activations.h -- the plain steps of reference/runtime/steps.h, a vector at a time */
+/* activations.h -- norms and softmax of reference/runtime/steps.h, with vectors */
 
 #ifndef TWICETOLD_FAST_STEPS_H
 #define TWICETOLD_FAST_STEPS_H
@@ -17,7 +17,7 @@ static inline real dot(const real *a, const real *b, size_t n)
     return sum + vec_sum(sums);
 }
 
-/* What normalises a row: 1 / max(|x|, 1e-12). */
+/* 1 / max(|x|, 1e-12). */
 static inline real normaliser(const real *x, size_t n)
 {
     real norm = sqrt(dot(x, x, n)), least = (real)1e-12;
@@ -50,7 +50,7 @@ static inline void norm_row(real *x, const real *gain, const real *bias, size_t 
     for (i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 
-/* softmax of scores that hold log2(e) already: x <- 2^x / sum 2^x, the largest taken off first. */
+/* Softmax of scores that include the factor log2(e): x <- 2^x / sum 2^x; the largest is subtracted first. */
 static inline void softmax_row(real *x, size_t n)
 {
     vec top = (vec){0} + x[0], sums = {0};
