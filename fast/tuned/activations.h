@@ -6,7 +6,6 @@
 #include <tgmath.h>
 #include "exponential.h"
 
-/* a . b */
 static inline real dot(const real *a, const real *b, size_t n)
 {
     vec sums = {0};
@@ -57,12 +56,10 @@ static inline void softmax_row(real *x, size_t n)
     real largest = x[0], total = 0;
     size_t whole = n - n % LANES, i;
 
-    /* Step 1: the largest. */
     for (i = 0; i < whole; i += LANES) top = vec_max(vec_loadu(x + i), top);
     for (; i < n; i++) top = vec_max((vec){0} + x[i], top);
     for (size_t l = 0; l < LANES; l++) largest = top[l] > largest ? top[l] : largest;
 
-    /* Step 2: powers of two, and their sum. */
     for (i = 0; i < whole; i += LANES) {
         vec power = exp2_vec(vec_loadu(x + i) - largest);
         vec_storeu(x + i, power);
@@ -72,7 +69,6 @@ static inline void softmax_row(real *x, size_t n)
     for (i = whole; i < n; i++) total += x[i];
     total += vec_sum(sums);
 
-    /* Step 3: the weights. */
     for (i = 0; i < n; i++) x[i] *= 1 / total;
 }
 

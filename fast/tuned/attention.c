@@ -60,7 +60,6 @@ struct group {
     size_t vectors;             /* WIDE or 1; lanes without a query are zero */
 };
 
-/* One tile of keys and values. */
 struct tile {
     const real *k, *v;
     size_t k_stride, v_stride, keys;

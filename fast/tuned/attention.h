@@ -42,8 +42,8 @@ struct attention {
  * not depend on how queries are divided among calls.  workspace is aligned to 64 bytes, and free after the call. */
 void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace);
 
-/* *reals = size of the workspace of a call with at most `block` queries; false on overflow.  attention_prepare reserves
- * one for each thread. */
+/* *reals = size of the workspace for at most `block` queries; false on overflow.  attention_prepare reserves one per
+ * thread. */
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block);
 void attention_prepare(struct arena *arena, real **workspace, size_t channels, size_t block);
 

@@ -51,7 +51,6 @@ static void restrict_to(struct attention_rpe_table *table, const struct window_r
     table->tokens.tokens = box->rows * box->columns;
 }
 
-/* One window, one side after another. */
 static void attend_window(const struct head *head, struct attention a, struct attention_rpe_table *table)
 {
     const struct msa_problem *p = head->plan->params;
@@ -85,7 +84,6 @@ static void attend(const struct head *head)
     else tiled_block(head, a, &f->tiled);
 }
 
-/* One image, with a ghost head. */
 static void run_ghosted(const struct team *t)
 {
     const struct msa_problem *p = t->plan->params;

@@ -33,8 +33,7 @@
 #define CHUNK 48
 #define GROUP 256
 
-/* Reals of a cache line. */
-#define LINE (64 / sizeof(real))
+#define LINE (64 / sizeof(real))       /* reals in a cache line */
 
 static size_t vectors_of(const struct linear *map) { return (map->out + LANES - 1) / LANES; }
 static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WIDE - 1) / WIDE; }

@@ -61,7 +61,6 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
     real *q = head_thread(head, tiled->q), *k = head_thread(head, tiled->k), *v = head_thread(head, tiled->v);
     real *y = head_thread(head, tiled->y);
 
-    /* Step 1: copy the rows. */
     for (size_t r = 0, t = 0; r < box.rows; r++) {
         const struct window_row row = row_of(windows, head->part, &box, r);
         for (size_t n = 0; n < box.columns; n++, t++) {
@@ -72,7 +71,6 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
         }
     }
 
-    /* Step 2: attention. */
     a.q = q;
     a.k = k;
     a.v = v;
@@ -81,7 +79,6 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
     for (size_t block = 0; block < tiled_blocks(tiled, a.queries); block++)
         attend(y, c, &a, block, tiled, head_thread(head, tiled->workspace));
 
-    /* Step 3: copy the output back. */
     for (size_t r = 0; r < box.rows; r++) {
         const struct window_row row = row_of(windows, head->part, &box, r);
         for (size_t n = 0; n < row.there; n++)

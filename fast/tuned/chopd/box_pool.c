@@ -146,7 +146,6 @@ static inline vec running(vec v)
     return v;
 }
 
-/* The last lane in all lanes. */
 static inline vec repeat_last(vec v)
 {
 #if LANES == 16
@@ -299,7 +298,6 @@ INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, co
     }
 }
 
-/* The same for any kind of box. */
 INLINED void add_box(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down, size_t vectors)
 {
     switch (down->kind) {

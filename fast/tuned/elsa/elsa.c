@@ -75,7 +75,6 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
         for (size_t v = 0; v < vectors; v++) w[n * ELSA_CHUNK + v] *= sum[v];
 }
 
-/* The attention and the output channels of every head. */
 INLINED
 void all_heads(const struct elsa_chunk *here, size_t vectors)
 {
@@ -85,7 +84,6 @@ void all_heads(const struct elsa_chunk *here, size_t vectors)
     }
 }
 
-/* One chunk of a row. */
 static void chunk(const struct team *t, size_t item)
 {
     struct elsa_chunk here = elsa_chunk_at(t, item);

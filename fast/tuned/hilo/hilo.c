@@ -81,7 +81,6 @@ static real *slot_of(const struct team *t, real *tensor)
     return arena_thread(&t->plan->arena, tensor, t->slot);
 }
 
-/* One image. */
 static void run_chunk(const struct team *t)
 {
     const struct hilo_problem *p = t->plan->params;

@@ -31,7 +31,6 @@ static void cut_row(real *patches, const real *x, const struct sra_problem *p, s
         memcpy(patches + ((Y * columns + X) * p->s + dy) * run, x + (row * columns + X) * run, run * sizeof *x);
 }
 
-/* One block of queries of one head, and all its keys. */
 static void one_head(const struct head *head)
 {
     const struct sra_problem *p = head->plan->params;

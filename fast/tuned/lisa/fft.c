@@ -1,4 +1,4 @@
-/* fft.c -- FFTW, many complex signals on one grid at a time; see fft.h */
+/* fft.c -- FFTW; see fft.h */
 
 #include "fft.h"
 #include <fftw3.h>

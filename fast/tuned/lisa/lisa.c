@@ -51,7 +51,6 @@ struct lisa_fast {
     real *field, *line;         /* per thread: vec_grid.h */
 };
 
-/* Scratch arrays of the calling thread. */
 struct scratch { real *field, *line; };
 
 static struct scratch scratch_of(const struct team *t)
@@ -69,7 +68,6 @@ static size_t head_at(const struct heads_problem *params, size_t item)
     return item / params->h * params->N * params->C + item % params->h * params->c;
 }
 
-/* Channels of this block of a head. */
 static size_t block_channels(const struct heads_problem *params, size_t block)
 {
     size_t left = params->c - block * LANES;
@@ -178,8 +176,7 @@ INLINED void add_bias(real *row, const real *bias)
     line_store(row, 0, (point){z.re + vec_load(bias + LANES), z.im + vec_load(bias)});
 }
 
-/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]) for one block of c: transforms the rows of the field, and sums over
- * the lanes. */
+/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]) for one block of c; also transforms the rows of the field. */
 static void contract(const struct vec_grid *g, real *a, real *field, const real *query, const real *bias, real *line)
 {
     size_t size = g->size[2];
@@ -195,7 +192,6 @@ static void contract(const struct vec_grid *g, real *a, real *field, const real 
         }
 }
 
-/* The spectra of all blocks of the keys in y. */
 static void key_spectra(const struct team *t)
 {
     const struct heads_problem *params = t->plan->params;
@@ -311,7 +307,6 @@ static void accumulate(const struct vec_grid *g, struct sums after, struct sums 
         }
 }
 
-/* The values in y become the heads' output, block by block. */
 static void value_side(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->params;

@@ -61,7 +61,6 @@ static void gather(const struct head *head, size_t i, const real *mixed)
     }
 }
 
-/* One tile of one head. */
 static void tile(const struct head *head)
 {
     const struct lisa_problem *p = head->plan->params;

@@ -64,7 +64,6 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
     return digits;
 }
 
-/* The value of a digit at a place of the line. */
 static size_t value(const struct digit *d, size_t at) { return at / d->place % d->radix; }
 
 void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)

@@ -35,7 +35,6 @@ void depthwise_load(struct depthwise *w, const real *filters);
 void depthwise_run(real *out, const struct depthwise *w, size_t head, size_t first, size_t count,
                    const real *rows, size_t stride);
 
-/* Prefetches the rows that these virtual tokens will read. */
 void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, const real *rows, size_t stride);
 
 /* ---- virtual tokens ---------------------------------------------------------- */

@@ -29,7 +29,6 @@ struct structsa_fast {
     real *workspace;            /* per thread: attention_fast's */
 };
 
-/* Virtual keys and values first ... first + count - 1 of a head. */
 static void make_tile(real *k, real *v, size_t first, size_t count, void *context)
 {
     const struct head *head = context;
@@ -41,7 +40,6 @@ static void make_tile(real *k, real *v, size_t first, size_t count, void *contex
     depthwise_prefetch(&f->values, first + count, count, head->v, head->kv_stride);
 }
 
-/* One block of queries, and all virtual tokens. */
 static void block_head(const struct head *head)
 {
     const struct structsa_problem *p = head->plan->params;
