@@ -1,4 +1,4 @@
-/* chopd.c -- the declaration of the ChoP'D Former's layer, and phi; see chopd.h */
+/* chopd.c -- declaration of the ChoP'D Former's layer, and phi; see chopd.h */
 
 #include "chopd.h"
 #include <limits.h>
@@ -12,13 +12,12 @@
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
     {.name = "gate-size", .kind = OPTION_INTEGER, .default_value = "7", .low = 1, .high = 1024,
-     .meaning = "phi works on a map of so many cells a side"},
+     .meaning = "cells per side of the map that phi works on"},
     DFC_ACTIVATION,
     {0}
 };
 
-/* Normal numbers into boxes: a middle some tokens away, and sides from half a
- * token on. */
+/* Turns normal random numbers into boxes: centres a few tokens away, sides of at least half a token. */
 static void adjust_boxes(real *drawn, size_t count)
 {
     for (size_t at = 0; at + 4 <= count; at += 4) {
@@ -46,7 +45,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* A box has an inside, and BLAS can count a patch of phi's convolution. */
+/* Rejects boxes without an inside, and more inputs of phi's convolution than BLAS can count. */
 static status check(const struct problem *p)
 {
     const real *box = problem_tensor(p, "boxes");
@@ -92,7 +91,7 @@ void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const stru
     arena_reals(arena, PER_RUN, &gate->hidden, "phi's channels", slots, cells, p->S);
 }
 
-/* What the 3 x 3 convolution sees around a cell: [C][3][3], zero off the map. */
+/* The input of the 3 x 3 convolution at cell (i, j): [C][3][3], zero off the map. */
 static void patch(real *around, const real *mean, size_t s, size_t C, size_t i, size_t j)
 {
     for (size_t k = 0; k < 9; k++) {
@@ -108,7 +107,7 @@ void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const
     real *map = gate->map + slot * cells * R, *mean = gate->mean + slot * cells * C;
     real *patches = gate->patches + slot * cells * 9 * C, *hidden = gate->hidden + slot * cells * S;
 
-    /* Step 1: a small map, whatever the size of the image. */
+    /* Step 1: average x to s x s cells. */
     adaptive_mean(mean, x, p->H, p->W, C, p->s);
 
     /* Step 2: the two convolutions. */
@@ -117,7 +116,7 @@ void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const
     for (size_t at = 0; at < cells * S; at++) hidden[at] = gelu(hidden[at]);
     linear_map(map, R, hidden, S, p->phi_w2, p->phi_b2, cells, S, R);
 
-    /* Step 3: between 0 and 1. */
+    /* Step 3: the logistic function. */
     for (size_t at = 0; at < cells * R; at++) map[at] = 1 / (1 + exp(-map[at]));
 }
 

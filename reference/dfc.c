@@ -1,4 +1,4 @@
-/* dfc.c -- the declarations of the fully connected layers; see dfc.h */
+/* dfc.c -- declarations of the fully connected layers; see dfc.h */
 
 #include "dfc.h"
 #include <limits.h>
@@ -16,7 +16,7 @@ static const struct tensor_row fc_tensors[] = {
 static const struct tensor_row cp_tensors[] = {
     {.name = "x", .shape = "B M C", .meaning = "the tokens in"},
     {.name = "u1", .shape = "B R", .optional = true, .fan_in = "1",
-     .meaning = "what an image makes of each component; ones where it is absent"},
+     .meaning = "weight of each component for an image; 1 if absent"},
     {.name = "u2", .shape = "M R", .fan_in = "M", .meaning = "the tokens in"},
     {.name = "u3", .shape = "N R", .fan_in = "1", .meaning = "the tokens out"},
     {.name = "u4", .shape = "C R", .fan_in = "C", .meaning = "the channels in"},

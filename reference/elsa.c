@@ -1,4 +1,4 @@
-/* elsa.c -- the declaration of ELSA; see elsa.h */
+/* elsa.c -- declaration of ELSA; see elsa.h */
 
 #include "elsa.h"
 #include <float.h>
@@ -40,7 +40,8 @@ static const struct tensor_row tensors[] = {
     {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan_in = "C",
      .meaning = "rows make query, key (Q each), value (C)"},
     {.name = "b_qkv", .shape = "3*C", .when = "variant=", .optional = true, .fan_in = "C", .meaning = "their bias"},
-    {.name = "b_qkv", .shape = "2*Q+C", .when = "variant=final", .optional = true, .fan_in = "C", .meaning = "their bias"},
+    {.name = "b_qkv", .shape = "2*Q+C", .when = "variant=final", .optional = true, .fan_in = "C",
+     .meaning = "their bias"},
     {.name = "rk", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan_in = "C",
      .meaning = "logits from the token itself"},
     {.name = "rq", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan_in = "C",
@@ -61,9 +62,9 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* ---- what is refused ------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------- */
 
-/* Each of the words is a term, and none comes twice. */
+/* Each word must be a term, and none may come twice. */
 static status check_terms(const char *text)
 {
     for (const char *at = text;; at++) {
@@ -75,7 +76,7 @@ static status check_terms(const char *text)
     }
 }
 
-/* Options that have a meaning in Eq. 4 only, or not there. */
+/* Rejects options that the equation or variant does not have. */
 static status misplaced(const struct problem *p)
 {
     static const char *const unified[] = {"terms", "norm", "area"}, *const ghost[] = {"head-map", "lambda", "gamma"};
@@ -94,7 +95,7 @@ static status misplaced(const struct problem *p)
     return status_ok();
 }
 
-/* Windows of K x K tile the grid, and have no dilation. */
+/* Windows of K x K must tile the grid, and have no dilation. */
 static status check_windows(const struct problem *p, size_t K)
 {
     if (p->grid.size[0] % K || p->grid.size[1] % K)
@@ -148,7 +149,7 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* Groups are whole, and Eq. 8's power has a value for every base. */
+/* Rejects incomplete groups, and powers in Eq. 8 without a value. */
 static status check(const struct problem *p)
 {
     struct elsa_problem e;
@@ -162,7 +163,7 @@ static status check(const struct problem *p)
 
 static const struct letter letters[] = {
     {"Q", "channels of query and key"},
-    {"T", "offsets between a token and those that Eq. 4 lets it see"},
+    {"T", "offsets between a token and the tokens in its area (Eq. 4)"},
     {0}
 };
 
@@ -198,8 +199,8 @@ void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct
         arena_objects(arena, PERSISTENT, &area->offset, "the offsets", p->heads.N, p->entries, sizeof *area->offset);
 }
 
-/* A token's window mates, and their offsets among the (2K-1)^2. */
-static void window_mates(struct elsa_area *area, size_t i)
+/* The tokens in the window of token i, and their offsets among the (2K-1)^2. */
+static void load_window(struct elsa_area *area, size_t i)
 {
     const struct windows *windows = &area->windows;
     size_t window = windows_of(windows, i), own = windows_entry(windows, i), first = i * windows->entries;
@@ -212,7 +213,7 @@ static void window_mates(struct elsa_area *area, size_t i)
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
 {
     if (p->windows) {
-        for (size_t i = 0; i < p->heads.N; i++) window_mates(area, i);
+        for (size_t i = 0; i < p->heads.N; i++) load_window(area, i);
         return;
     }
     neighbours_load(&area->around);
@@ -220,7 +221,7 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
     for (size_t in = 0; in < p->heads.N * p->entries; in++) area->offset[in] = (int)(in % p->entries);
 }
 
-/* ---- what it costs --------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------ */
 
 double elsa_pairs(const struct elsa_problem *p)
 {

@@ -1,12 +1,10 @@
 /* elsa.h -- enhanced local self-attention
  *
- * J. Zhou, P. Wang, F. Wang, Q. Liu, H. Li and R. Jin, "ELSA: Enhanced Local
- * Self-Attention for Vision Transformer", 2021, Sec. 4 and 5, Eq. 1-8,
- * Algorithms 1-4.  Read beside chapters/3-elsa.md.
+ * J. Zhou, P. Wang, F. Wang, Q. Liu, H. Li and R. Jin, "ELSA: Enhanced Local Self-Attention for Vision Transformer",
+ * 2021, Sec. 4 and 5, Eq. 1-8, Algorithms 1-4.  Chapter: chapters/3-elsa.md.
  *
- * On a plane of N tokens, every token i has K^2 neighbours i + n (neighbours.h;
- * off the grid they are zero, and take part).  Query, key and value are
- * projected from x.  Then, with z the Hadamard product of query and key,
+ * Every token i of a plane of N tokens has K^2 neighbours i + n (neighbours.h).  Neighbours off the grid are zero and
+ * take part in the softmax.  Query, key and value are projected from x.  With z, the Hadamard product of query and key,
  *
  *     Eq. 7    l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an,   z_ic = scale q_ic k_ic
  *     Eq. 6    l_ani = sum_c scale q_ic rk_can + sum_c scale k_{i+n,c} rq_can + rb_an
@@ -16,34 +14,33 @@
  *     Eq. 8    filter_cni = ghost_mul_cn^lambda h_{c',n,i} + gamma ghost_add_cn
  *     Eq. 5    f_ic = sum_n filter_cni v_{i+n,c}
  *
- *     a   heads, h of them; each has logits of its own from all C channels
+ *     a   heads, h of them; each computes its logits from all C channels
  *     c'  the head of value channel c: c mod h (Eq. 8), or with --head-map
- *         block c div (C/h), as the authors' code has it
+ *         block c div (C/h), as in the authors' code
  *     n   neighbours, row-major over (dy, dx); K odd, steps `dilation` apart
- *     o   channels of the final variant's middle, Q of them, in groups of g
+ *     o   the Q channels of the final variant's convolution, in groups of g
  *         (--group-width: 4 in the authors' Swin-T, 8 in S and B)
  *
- * and the paradigm that unites convolution, dynamic filters and attention,
+ * The paper's common form of convolution, dynamic filters and attention is
  *
  *     Eq. 4    f_ic = sum_{j in area(i)} Norm_j(qk_aij + qr_aij + rk_aij + b_aij) v_jc
  *              qk = scale q_i . k_j within head a's slice of C,  qr = sum_c q_ic rk_{c,a,j-i},
  *              rk = sum_c k_jc rq_{c,a,j-i},  b = rb_{a,j-i}
  *
- * whose terms, Norm (softmax, identity, filter) and area (neighbourhood,
- * window) are chosen by options.  A filter norm takes the mean off and divides
- * by the standard deviation.  In windows, K x K and not overlapping, offsets
+ * Options choose its terms, Norm (softmax, identity, filter) and area (neighbourhood, window).  The filter norm
+ * subtracts the mean and divides by the standard deviation.  Windows are K x K tokens and do not overlap; their offsets
  * are those of grid.h.  Values are dimensionless.
  *
  *     x      [B][N][C]                             y      [B][N][C]
  *     w_qkv  [3C][C], [2Q+C][C] in final; b_qkv    w_o    [C][C] or absent, b_o [C] or absent
  *     Eq. 6, 7   rk [C][h][K^2],  rq [C][h][K^2],  rb [h][K^2]
- *     Eq. 4      rk [C][h][T], rq [C][h][T], rb [h][T], those of the terms chosen;
+ *     Eq. 4      rk [C][h][T], rq [C][h][T], rb [h][T], those of the chosen terms;
  *                T = K^2, or (2K-1)^2 in windows
  *     final      conv_w [Q][g][K][K], conv_b [Q], mix_w [h K^2][Q], mix_b [h K^2]
- *     Eq. 6, 7, final   ghost_mul [C][K^2] and ghost_add [C][K^2], or neither; with
- *                lambda = 0, where every power is 1, ghost_add alone too
+ *     Eq. 6, 7, final   ghost_mul [C][K^2] and ghost_add [C][K^2], or neither; if
+ *                lambda = 0, every power is 1 and ghost_add may be given alone
  *
- * Cost of one image beside the projections:
+ * Cost of one image without the projections:
  *
  *                    multiply-adds                            extra memory (reals)
  *     naive 6, 7     N K^2 (2 h C + C), + N K^2 C ghosted     N K^2 (3 C + h)
@@ -52,21 +49,20 @@
  *     plain 6, 7     as naive, without values off the grid    2 N h K^2 + 2 N C
  *     plain final    as naive, without pairs off the grid     2 N Q
  *     plain 4        the terms, + N K^2 C                     h K^2, and 2 N K^2 ints
- *     fast 6, 7      as naive, without pairs off the grid     2 M h K^2 + N (C + pads), M <= N at hand
+ *     fast 6, 7      as naive, without pairs off the grid     2 M h K^2 + N (C + pads), M <= N tokens in work
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
- * Pairs off the grid are not counted where the fast form multiplies zeros in their
- * stead.
+ * Where the fast form multiplies by zeros off the grid, its count leaves these products out.
  *
- * Errors: heads that do not divide C; an even K; windows that do not divide
- * the grid; Q no multiple of g; a power that has no value; ghost_add alone with another
- * lambda than 0; memory; a file that does not fit.
+ * Implemented in naive/elsa.c, fast/elsa.c, fast/tuned/elsa/elsa.c and fast/cuda/elsa.cu.
  *
- * Departs from the paper: v_j stands outside Norm in Eq. 4, where the print
- * has it inside; the dot product of Eq. 4 is taken within heads, the paper
- * leaves heads out of it; a filter norm divides by the deviation over n, where
- * the code that it comes from has n - 1, then scales and shifts; scale is free. */
+ * Errors: heads that do not divide C; an even K; windows that do not divide the grid; Q that is not a multiple of g; a
+ * power without a value; ghost_add alone unless lambda = 0; memory; a file that does not match.
+ *
+ * Departs from the paper: in Eq. 4, v_j stands outside Norm; the print has it inside.  The dot product of Eq. 4 is
+ * taken within heads; the paper does not mention heads there.  The filter norm divides by the deviation over n; the
+ * code that it comes from divides by that over n - 1, then scales and shifts.  scale is a free parameter. */
 
 #ifndef TWICETOLD_ELSA_H
 #define TWICETOLD_ELSA_H
@@ -85,36 +81,36 @@ extern const struct declaration elsa;
 enum elsa_norm { ELSA_SOFTMAX, ELSA_IDENTITY, ELSA_FILTER };
 
 struct elsa_problem {
-    struct heads_problem heads; /* N, C, h, c = C/h; Q channels of query and key: C, but in final */
+    struct heads_problem heads; /* Q, the channels of query and key, is C except in final */
     struct grid grid;
     size_t K, entries;          /* entries = K^2 */
     size_t dilation;
-    size_t g;                   /* channels of a group, in final */
+    size_t g;                   /* channels of a group in final */
     int equation;               /* 4, 6, 7, or 0 for the final variant */
     real scale;
 
     struct { bool qk, qr, rk, b; } terms;       /* Eq. 4 */
-    size_t T;                   /* offsets that an area has: K^2, in windows (2K-1)^2 */
+    size_t T;                   /* offsets in an area: K^2, in windows (2K-1)^2 */
     enum elsa_norm norm;
     bool windows;               /* areas are windows, else neighbourhoods */
 
-    struct ghost_problem ghost; /* Eq. 8; and which head a channel belongs to */
+    struct ghost_problem ghost; /* Eq. 8, and the map from channels to heads */
 
-    const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 T in place of K^2, or NULL */
+    const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 with T for K^2; or NULL */
     const real *conv_w, *conv_b, *mix_w, *mix_b;        /* final */
 };
 HEADS_FIRST(struct elsa_problem);
 
-/* Norm of Eq. 4, in place; a filter norm of equal entries is zero. */
+/* Norm of Eq. 4, in place.  The filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);
 
 /* ---- tables that a plan keeps -------------------------------------------- */
 
-/* Which tokens a token looks at, and in Eq. 4 which offset each of them has. */
+/* The area of each token, and in Eq. 4 the offset of each token in it. */
 struct elsa_area {
-    struct neighbours around;   /* its table [N][K^2] holds the area, be it a neighbourhood or a window */
+    struct neighbours around;   /* its table [N][K^2] holds the area, a neighbourhood or a window */
     struct windows windows;
-    int *offset;                /* [N][K^2], below T; NULL but in Eq. 4 */
+    int *offset;                /* [N][K^2], less than T; NULL except in Eq. 4 */
 };
 
 void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p);
@@ -122,9 +118,9 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
 /* ---- steps that the naive and the plain form share ------------------------- */
 
-/* They are inline so that the counting build counts their multiplications. */
+/* Inline, so that the counting build counts their multiplications. */
 
-/* hp and kp [N][Q], both q o k, scaled; in Eq. 6 the query and the key, each scaled. */
+/* hp and kp [N][Q]: both scale q o k; in Eq. 6 scale q and scale k. */
 static inline void elsa_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
 {
     size_t count = p->heads.N * p->heads.Q;
@@ -138,8 +134,8 @@ static inline void elsa_product(real *hp, real *kp, const real *q, const real *k
         for (size_t i = 0; i < count; i++) hp[i] = kp[i] = p->scale * (q[i] * k[i]);
 }
 
-/* filter [K^2]: the terms of head a, token i and every token j in its area, before Norm; q and k [N][C].  Off the grid
- * the key is zero. */
+/* filter [K^2]: the sum of the terms of Eq. 4, before Norm, for head a, token i and every token j in its area.  q and k
+ * are [N][C].  Off the grid the key is zero. */
 static inline void elsa_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
                               size_t a, size_t i, const struct elsa_problem *p)
 {
@@ -165,13 +161,12 @@ static inline void elsa_terms(real *filter, const real *q, const real *k, const 
     }
 }
 
-/* ---- what it costs --------------------------------------------------------- */
+/* ---- cost ------------------------------------------------------------------ */
 
-/* Pairs of a token and one of its area that are on the grid. */
+/* Pairs of a token and a token of its area, both on the grid. */
 double elsa_pairs(const struct elsa_problem *p);
 
-/* Multiply-adds of all images, projections and all, of a form that lets so many
- * pairs of tokens meet. */
+/* Multiply-adds of all images with projections, for a form that applies weights to this many pairs of tokens. */
 double elsa_multiply_adds(const struct elsa_problem *p, double pairs);
 
 #ifdef __cplusplus

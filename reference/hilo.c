@@ -1,4 +1,4 @@
-/* hilo.c -- the declaration of HiLo; see hilo.h */
+/* hilo.c -- declaration of HiLo; see hilo.h */
 
 #include "hilo.h"
 #include <limits.h>
@@ -32,7 +32,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* hd and ld, the channels of the branches; and a padded batch that can be counted. */
+/* Sets hd and ld.  Rejects batches with more than INT_MAX padded tokens. */
 static status derive(struct problem *p)
 {
     size_t s = problem_size(p, "s"), h = problem_size(p, "h"), tokens = problem_size(p, "B");
@@ -66,7 +66,7 @@ static status resolve(void *params, const struct problem *problem)
     };
     if (names.error.code) return names.error;
 
-    /* The padded plane has no offsets: nothing asks for them, and there may be too many. */
+    /* The padded plane is built without grid_create: nothing needs its offsets, and they may exceed INT_MAX. */
     status s = windows_create(&p->windows, &problem->grid, p->s);
     if (s.code) return s;
     p->n = p->windows.count;

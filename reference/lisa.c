@@ -1,4 +1,4 @@
-/* lisa.c -- the declaration of LiSA; see lisa.h */
+/* lisa.c -- declaration of LiSA; see lisa.h */
 
 #include "lisa.h"
 #include <math.h>
@@ -30,14 +30,14 @@ static const struct tensor_row tensors[] = {
      .meaning = "kernels of the key; M = N, or local"},
     {.name = "wb", .shape = "M D", .when = "equation=10", .fan_in = "M", .meaning = "kernels of the value"},
     {.name = "ba", .shape = "c D", .when = "equation=5", .optional = true, .fan_in = "c",
-     .meaning = "bias beside the key side"},
-    {.name = "ba", .shape = "c D", .when = "equation=7|10", .fan_in = "c", .meaning = "bias beside the key side"},
-    {.name = "bb", .shape = "c D", .when = "equation=5|6|7|10", .fan_in = "c", .meaning = "bias beside the value side"},
+     .meaning = "bias of the key side"},
+    {.name = "ba", .shape = "c D", .when = "equation=7|10", .fan_in = "c", .meaning = "bias of the key side"},
+    {.name = "bb", .shape = "c D", .when = "equation=5|6|7|10", .fan_in = "c", .meaning = "bias of the value side"},
     TENSORS_OUTPUT,
     {0}
 };
 
-/* A kernel of the whole grid has an entry for each token. */
+/* Without --kernel, a kernel has an entry for each token. */
 static status derive(struct problem *p)
 {
     bool local = problem_given(p, "kernel");
@@ -69,7 +69,7 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* On an axis of n tokens, n - o of them are o away from another on either side. */
+/* On an axis of n tokens, n - o have a neighbour at distance o on a given side. */
 double lisa_pairs(const struct lisa_problem *p)
 {
     double pairs = 1;

@@ -1,4 +1,4 @@
-/* msa.c -- the declaration of self-attention; see msa.h */
+/* msa.c -- declaration of self-attention; see msa.h */
 
 #include "msa.h"
 #include <float.h>
@@ -11,7 +11,7 @@ static const struct option options[] = {
     {.name = "window", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 65536,
      .meaning = "attend within windows of this edge (2-D grids)"},
     {.name = "shift", .kind = OPTION_INTEGER, .default_value = "0", .low = 0, .high = 65535,
-     .meaning = "windows of the plane rolled by so much, less than the window"},
+     .meaning = "roll the plane by this many tokens before cutting windows"},
     OPTIONS_GHOST,
     {0}
 };
@@ -20,7 +20,7 @@ static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
     {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan_in = "1",
-     .meaning = "added to the scores, one for all heads or one per head: entry key minus query, row-major"},
+     .meaning = "added to the scores, one for all heads or one per head; offsets key minus query"},
     TENSORS_GHOST("C P", "window=", "head-map|lambda|gamma"),
     TENSORS_OUTPUT,
     {0}
@@ -60,7 +60,7 @@ static status resolve(void *params, const struct problem *p)
     return names.error.code ? names.error : s;
 }
 
-/* Powers of the ghost head have values. */
+/* Rejects powers of the ghost head without a value. */
 static status check(const struct problem *p)
 {
     struct msa_problem m;

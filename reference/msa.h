@@ -1,66 +1,66 @@
 /* msa.h -- multi-head self-attention, the common ancestor
  *
- * Vaswani et al., "Attention Is All You Need", 2017, as LiSA restates it
- * (Kwon et al. 2022, Sec. 3, Eq. 1-3).  For one head of c channels,
+ * Vaswani et al., "Attention Is All You Need", 2017, as restated by LiSA (Kwon et al. 2022, Sec. 3, Eq. 1-3).  For one
+ * head of c channels,
  *
  *     y_ik = sum_j softmax_j(s q_i . k_j + R_ij) v_jk
  *
- * with s = 1/sqrt(c) unless --scale says otherwise, and R = 0 or Toeplitz,
- * R_ij = rpe[j - i] (grid.h).  With --window s the sum over j runs over the
- * tokens of i's own s x s window only (Liu et al., "Swin Transformer", 2021,
- * Sec. 3.2); R is still indexed by the offset on the grid, so that inside a window
- * only the (2s-1)^2 entries around the middle are read.
+ * with s = 1/sqrt(c) unless --scale is given.  R is 0 or Toeplitz, R_ij = rpe[j - i] (grid.h).
  *
- * With --shift t, 0 <= t < s, the plane is rolled by -t on both axes, windows are
- * cut, pairs on different sides of the seam do not see each other, and the result
- * is rolled back (windows.h).  Two tokens on one side have both been carried round
- * the plane or neither, along each axis, so their offset in the window is their
- * offset on the grid, and R needs no other rule.
+ * With --window s, j runs over the tokens of i's own s x s window (Liu et al., "Swin Transformer", 2021, Sec. 3.2).  R
+ * is still indexed by the offset on the grid, so only the (2s-1)^2 entries around the middle are read.
  *
- * With a ghost head (ELSA, App. C; ghost.h) the weights A_a,ij after the softmax
- * become weights of every channel before they meet the values,
+ * With --shift t, 0 <= t < s, the plane is rolled by -t on both axes and cut into windows (windows.h).  Pairs on
+ * different sides of the seam are masked, and the result is rolled back.  The offset of two tokens on one side of the
+ * seam is the same in the window and on the grid, so R needs no other rule.
+ *
+ * With a ghost head (ELSA, App. C; ghost.h) each channel has weights of its own, made from the softmax weights A_a,ij,
  *
  *     y_ic = sum_j (ghost_mul_c[j - i]^lambda A_c'ij + gamma ghost_add_c[j - i]) v_jc
  *
- * with c' as --head-map says, c mod h unless it says block; without one each head
- * keeps its own channels, whatever --head-map says.
+ * where c' is the head of channel c: c mod h, or with --head-map block c div (C/h).  Without a ghost head --head-map
+ * has no effect.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
  *     rpe    [P][1] (all heads) or [P][h], or absent; entry j - i, key minus query, row-major
- *     ghost_mul, ghost_add  [C][P], both or neither; the second alone with --lambda 0
+ *     ghost_mul, ghost_add  [C][P], both or neither; ghost_add alone with --lambda 0
  *
- * y overlaps no input.  A NaN in a query, key, value or bias reaches every
- * output that depends on it.  A score of -inf is a weight of zero; a row with no
- * other scores is NaN, as is a row with a score of +inf.  The fast form takes exponentials
- * to the base 2: from 0.69 of the largest real on, scale, bias and scores are infinite to it.
+ * y must not overlap an input.  A NaN in a query, key, value or bias reaches every output that depends on it.  A score
+ * of -inf gives weight zero.  A row of scores that are all -inf gives NaN, and so does a row with a score of +inf.  The
+ * fast form computes exponentials to base 2: it treats a scale, bias or score beyond 0.69 of the largest real as
+ * infinite.
  *
- * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
- * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the plain and the
- * fast form leave out the pairs across the seam.  Extra memory per head of a chunk:
- * naive s^4 reals, s^2 being N without windows, and as many again for R or a shift; with a
- * ghost head h N^2 more and 2 C P for its matrices; plain 2 s^2 c reals for each thread, a
- * row of s^2 for R, and as many indices; with a ghost head a row of N and 2 C P; fast a
- * tile and a block of queries (less than a megabyte for each thread), all weights once more
- * in the order of use, and for small windows R of the pairs of one (of each kind of side,
- * where they are shifted); with a ghost head 16 N for each thread, 2 N C for keys and
- * values and 2 C P, twice that while loading, channels of a head filled up to vectors.
+ * Cost of all heads of one image without the projections: 2 N^2 C multiply-adds; 2 N s^2 C with windows; 3 N^2 C with a
+ * ghost head.  In shifted windows the plain and the fast form skip the pairs across the seam.  Without windows read s^2
+ * as N.  Extra memory, in reals:
  *
- * Errors: heads that do not divide C; a window that does not divide the grid; a shift
- * without windows, or no smaller than they are; a ghost head in windows, or one that
- * is not whole, or powers without a value; memory; a file that does not fit.
+ *                each thread                                with a ghost head
+ *     naive      s^4 + 4 s^2 c, s^4 more for R or a shift   h N^2 more; once 2 C P
+ *     plain      2 s^2 c, a row of s^2 for R, s^2 indices   a row of N, N indices; once 2 C P
+ *     fast       a tile and a block of queries (< 1 MB)     16 N; once 2 N C for keys and values, and 2 C P
  *
- * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is
- * sqrt(c), the width of one head.  Swin drops the shift where one window is the
- * whole grid; here it is kept.  Swin's public code stores a table of one window,
- * (2s-1)^2 entries by query minus key: reversed along both axes it is the middle of ours,
- * with anything around it (tests/pytorch/rename.py converts).  Its masks hold -100 where
- * pairs across the seam have a score of -inf here.  The difference is below the rounding
- * of float unless a score across the seam exceeds the largest one on the query's own side
- * by more than 83: such a key has the weight e^(excess - 100) there and none here.
- * ELSA's App. C doubles the heads and does not say how its matrices are indexed: here
- * every channel has rows of its own, over the offsets of the grid; heads are doubled if
- * the rows are equal over each half of a head's channels. */
+ * The fast form also keeps all weights repacked and, for small windows, R of the pairs of one window (of one for each
+ * kind of side if they are shifted).  With a ghost head it pads the channels of a head to whole vectors, and needs 2 C
+ * P more while loading.
+ *
+ * Implemented in naive/msa.c, fast/msa.c, fast/tuned/msa.c and fast/cuda/msa.cu.
+ *
+ * Errors: heads that do not divide C; a window that does not divide the grid; a shift without windows or not smaller
+ * than the window; a ghost head with windows; ghost_mul without ghost_add, or the reverse unless lambda = 0; powers
+ * without a value; memory; a file that does not match.
+ *
+ * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is sqrt(c), the width of one head.
+ *
+ * Swin drops the shift if one window is the whole grid; here it is kept.  Swin's public code stores the table of one
+ * window, (2s-1)^2 entries by query minus key.  Reversed along both axes it is the middle of our table, whose other
+ * entries are free (tests/pytorch/rename.py converts).  Swin masks pairs across the seam with -100, we with -inf.  The
+ * difference is below the rounding of float unless a score across the seam exceeds the largest one on the query's own
+ * side by more than 83: such a key has the weight e^(excess - 100) there and none here.
+ *
+ * ELSA's App. C doubles the heads and does not say how its matrices are indexed.  Here every channel has rows of its
+ * own, over the offsets of the grid; this equals doubled heads if the rows are equal over each half of a head's
+ * channels. */
 
 #ifndef TWICETOLD_MSA_H
 #define TWICETOLD_MSA_H
@@ -77,16 +77,15 @@ extern const struct declaration msa;
 
 struct msa_problem {
     struct heads_problem heads;
-    struct windows windows;     /* one, of all tokens, without --window */
-    real scale;                 /* 1/sqrt(c), or what --scale says */
+    struct windows windows;     /* without --window one window of all tokens */
+    real scale;                 /* 1/sqrt(c), or --scale */
     const real *rpe;            /* [P][rpe_columns] or NULL */
     size_t rpe_columns;         /* 1 or h */
     struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
 HEADS_FIRST(struct msa_problem);
 
-/* The projections, and for every image 2 C times so many pairs of tokens, 3 C with a
- * ghost head. */
+/* The projections, and for every image 2 C per pair of tokens, 3 C with a ghost head. */
 double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* sra.c -- the declaration of spatial-reduction attention; see sra.h */
+/* sra.c -- declaration of spatial-reduction attention; see sra.h */
 
 #include "sra.h"
 #include <float.h>
@@ -10,7 +10,7 @@
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
     {.name = "reduction", .kind = OPTION_INTEGER, .default_value = "2", .low = 1, .high = 65536, .letter = "s",
-     .meaning = "keys and values stand for patches of this edge"},
+     .meaning = "edge of the patches that keys and values stand for"},
     OPTION_HEADS,
     OPTION_SCALE,
     {0}
@@ -23,7 +23,7 @@ static const struct tensor_row tensors[] = {
     {.name = "sr_w", .shape = "R C s s", .fan_in = "C*s*s",
      .meaning = "convolution with stride s; R = C, or 0 without reduction"},
     {.name = "sr_b", .shape = "R", .optional = true, .fan_in = "C", .meaning = "its bias"},
-    {.name = "norm_g", .shape = "R", .fan_in = "1", .meaning = "gain of the layer norm behind it"},
+    {.name = "norm_g", .shape = "R", .fan_in = "1", .meaning = "gain of the layer norm after it"},
     {.name = "norm_b", .shape = "R", .fan_in = "C", .meaning = "bias of the layer norm"},
     {.name = "w_kv", .shape = "2*C C", .fan_in = "C", .meaning = "rows make key, value of the reduced plane"},
     {.name = "b_kv", .shape = "2*C", .optional = true, .fan_in = "C", .meaning = "their bias"},
@@ -31,7 +31,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* R is 0 where nothing is reduced: tensors with an axis of 0 must be absent. */
+/* R is 0 if s = 1: tensors with an axis of 0 must be absent. */
 static status derive(struct problem *p)
 {
     size_t s = problem_size(p, "s"), C = problem_size(p, "C"), patch;

@@ -1,4 +1,4 @@
-/* structsa.c -- the declaration of StructSA; see structsa.h */
+/* structsa.c -- declaration of StructSA; see structsa.h */
 
 #include "structsa.h"
 #include <float.h>
@@ -10,7 +10,7 @@ static const struct option options[] = {
     {.name = "kernel", .kind = OPTION_KERNEL, .letter = "M",
      .meaning = "the window around a key, odd sizes: M, MxM or MxMxM"},
     {.name = "value-kernel", .kind = OPTION_KERNEL, .default_value = "", .letter = "M'",
-     .meaning = "the window of the aggregators, odd sizes; that of the keys where none is given"},
+     .meaning = "the window of the aggregators, odd sizes (default: that of the keys)"},
     {.name = "stride", .kind = OPTION_STEPS, .default_value = "1", .low = 1, .high = 65536,
      .meaning = "one key every s tokens along all axes, or along each: s, HxW or TxHxW"},
     {.name = "equation", .kind = OPTION_CHOICE, .default_value = "16", .choices = "4|5|16",
@@ -33,7 +33,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* M': the value's window is the key's where nothing else is said; an element is a window of one. */
+/* Without --value-kernel, the value's window is the key's; in Eq. 4 it has one entry. */
 static status derive(struct problem *p)
 {
     bool element = !strcmp(problem_text(p, "equation"), "4");
@@ -110,7 +110,7 @@ void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, e
     arena_reals(arena, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
 }
 
-/* Each set its slice of h [D][entries][sets columns]. */
+/* [sets][D][entries][columns] from h [D][entries][C], C = sets columns. */
 static void slice(real *filters, const real *h, size_t entries, const struct structsa_problem *p)
 {
     for (size_t set = 0; set < p->sets; set++)

@@ -1,8 +1,4 @@
-/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, and a probabilistic bound of the largest error
- * between two ways to a layer of chapter 4 (roundoff.h)
- *
- * Both ways start from the same x and parameters, standard normal and scaled by their fan, and differ in the order of
- * their sums. */
+/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, the tolerance of the layers of chapter 4 */
 
 #ifndef TWICETOLD_TESTS_CHOPD_CASE_H
 #define TWICETOLD_TESTS_CHOPD_CASE_H
@@ -15,7 +11,7 @@
 #include "../../naive/chopd.h"
 #include "../../reference/dfc.h"
 
-/* The problem of a chopd, resolved. */
+/* The resolved problem of a chopd. */
 static inline struct chopd_problem chopd_of(const struct problem *p)
 {
     struct chopd_problem params;
@@ -38,14 +34,14 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
     return u13;
 }
 
-/* fc: one sum of M C products.
+/* Probabilistic bound (roundoff.h) of the largest difference of two forms, from the same x and parameters, which are
+ * standard normal and scaled by their fan.
  *
- * dfc-cp: M C products, each with a weight that is a sum of R products of five; or sums of C, M and R one after the
- * other; sigma adds a few roundings.
- *
- * chopd: N C products, each with a weight that is a sum of R products; or sums of C, of a box, and of R.  Running sums
- * of a row are of order sqrt(W), of a column sqrt(H w), and a box of h x w has h and one of them at its edges:
- * sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 / sqrt(h w).  The gate and sigma add a few. */
+ * fc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums of C, M
+ * and R in turn; sigma adds a few roundings.  chopd: N C products, each with a weight that sums R products; or sums of
+ * C, of a box, and of R.  Running sums of a row are of order sqrt(W), of a column sqrt(H w).  A box of h x w reads h of
+ * the former and one of the latter at its edges, which gives sqrt(W / w) + sqrt(H) roundings of the mean, of order 1 /
+ * sqrt(h w).  The gate and sigma add a few. */
 static inline double layer_tolerance(const struct problem *p)
 {
     double M = sqrt((double)problem_size(p, "M")), N = sqrt((double)problem_size(p, "N"));
@@ -58,8 +54,8 @@ static inline double layer_tolerance(const struct problem *p)
 
 struct box { double y0, x0, y1, x1; };
 
-/* A chopd that makes y [N][boxes] of one plane, the mean over every box around every token: one channel, one component
- * per box, gates of one. */
+/* A chopd whose y [N][boxes] is the mean over every box around every token of a plane: one channel, one component per
+ * box, gates of 1. */
 static inline struct fixture pooling(size_t H, size_t W, const struct box *box, size_t boxes)
 {
     char options[80], sizes[64];
@@ -73,16 +69,19 @@ static inline struct fixture pooling(size_t H, size_t W, const struct box *box, 
     fixture_fill(&t, "u4", 1);
     fixture_fill(&t, "mix", 1);
     fixture_fill(&t, "phi_w2", 0);
-    fixture_fill(&t, "phi_b2", 100);                      /* the logistic of which is 1 */
+    fixture_fill(&t, "phi_b2", 100);                      /* its logistic is 1 */
     fixture_fill(&t, "b", 0);
     fixture_put_identity(&t, "u5", boxes);
     return t;
 }
 
-/* The part of the unit interval around `at` between lo and hi. */
-static inline double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
+/* The length of the unit interval around `at` that lies between lo and hi. */
+static inline double overlap(double at, double lo, double hi)
+{
+    return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo));
+}
 
-/* The mean over a box around token n that reaches none but the nine tokens around it. */
+/* The mean over a box around token n, which reaches only the nine tokens around n. */
 static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     double sum = 0;
@@ -90,7 +89,7 @@ static inline double direct_near(const struct box *b, const real *plane, size_t 
         for (int x = -1; x <= 1; x++) {
             size_t row = n / W + (size_t)y, column = n % W + (size_t)x;             /* wraps below 0 */
             if (row < H && column < W)
-                sum += (double)plane[row * W + column] * meets(y, b->y0, b->y1) * meets(x, b->x0, b->x1);
+                sum += (double)plane[row * W + column] * overlap(y, b->y0, b->y1) * overlap(x, b->x0, b->x1);
         }
     return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }

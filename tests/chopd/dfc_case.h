@@ -1,5 +1,5 @@
 /* dfc_case.h -- shared by the tests of chapter 4: tensors of layers that are special cases of the fully connected
- * layer, Eq. 6 with its multiplications counted, and bounds of rounding errors */
+ * layer, Eq. 6 with its multiplications counted, bounds of rounding errors */
 
 #ifndef TWICETOLD_TESTS_DFC_CASE_H
 #define TWICETOLD_TESTS_DFC_CASE_H
@@ -12,8 +12,8 @@
 #include "../../naive/dfc.h"
 #include "../../reference/runtime/steps.h"
 
-/* Whole numbers from -2 to 2 in every parameter and in x. */
-static inline void make_whole(struct fixture *t)
+/* Integers from -2 to 2 in x and every parameter. */
+static inline void make_integer(struct fixture *t)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++)
         for (size_t i = 0; t->problem.tensor[r].data && i < t->problem.tensor[r].count; i++)
@@ -21,14 +21,14 @@ static inline void make_whole(struct fixture *t)
     t->x = integers(9, t->inputs, 2);
 }
 
-/* A chopd's gates become one: the logistic of 100. */
+/* Sets the gates of a chopd to 1, the logistic of 100. */
 static inline void open_gate(struct fixture *t)
 {
     fixture_fill(t, "phi_w2", 0);
     fixture_fill(t, "phi_b2", 100);
 }
 
-/* The problem of a dfc-cp, resolved. */
+/* The resolved problem of a dfc-cp. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {
     struct dfc_problem params;
@@ -36,7 +36,7 @@ static inline struct dfc_problem dfc_of(const struct problem *p)
     return params;
 }
 
-/* ---- tensors: of a dfc_problem only the sizes count --------------------- */
+/* ---- tensors; they use only the sizes of a dfc_problem ------------------- */
 
 /* The index of W_imncd. */
 static inline size_t place(const struct dfc_problem *s, size_t i, size_t m, size_t n, size_t c, size_t d)
@@ -52,7 +52,7 @@ static inline real *layer(const struct dfc_problem *s, const real *w, const real
     return y;
 }
 
-/* A bound on the errors of Eq. 3 and of sums of the same terms in another order, each term rounded `more` times:
+/* Bound of the errors of Eq. 3, and of sums of the same terms in another order, with `more` roundings of each term:
  * (M C + more) u times the largest sum of |x| |W|. */
 static inline double layer_bound(const struct dfc_problem *s, const real *w, const real *x, double more)
 {
@@ -75,10 +75,10 @@ struct window { size_t H, W, k, stride, padding; };
 static inline size_t rows_out(const struct window *v) { return (v->H + 2 * v->padding - v->k) / v->stride + 1; }
 static inline size_t columns_out(const struct window *v) { return (v->W + 2 * v->padding - v->k) / v->stride + 1; }
 
-/* The entry of output n's window at token m, row by row; k k if there is none. */
+/* The entry, row-major, of output n's window at token m; k k if there is none. */
 static inline size_t entry(const struct window *v, size_t m, size_t n)
 {
-    size_t dy = m / v->W + v->padding - n / columns_out(v) * v->stride;         /* wraps below 0, and is no entry */
+    size_t dy = m / v->W + v->padding - n / columns_out(v) * v->stride;         /* below 0 it wraps and exceeds k */
     size_t dx = m % v->W + v->padding - n % columns_out(v) * v->stride;
     return dy < v->k && dx < v->k ? dy * v->k + dx : v->k * v->k;
 }
@@ -112,7 +112,7 @@ static inline real *depthwise_tensor(const struct window *v, const real *kernel,
     return w;
 }
 
-/* One head of self-attention on x [M][C], its q and k made by `width` rows of w_q and w_k [][C]: the softmax over m of
+/* One head of self-attention on x [M][C], with q and k from `width` rows of w_q and w_k [][C]: the softmax over m of
  * scale q_n k_m, at [n][m]. */
 static inline real *attention_map(const real *x, const real *w_q, const real *w_k, size_t M, size_t C, size_t width,
                                   real scale)
@@ -135,7 +135,7 @@ static inline real *attention_map(const real *x, const real *w_q, const real *w_
 
 /* ---- Eq. 6, counted ---------------------------------------------------- */
 
-/* The readings of "unfolding": m counts tokens, or 2 N - 1 positions from n - (N - 1) to n + N - 1. */
+/* Readings of "unfolding": m counts tokens, or 2 N - 1 positions from n - (N - 1) to n + N - 1. */
 enum reading { ABSOLUTE, RELATIVE };
 
 /* Multiplications of each of the five steps. */
@@ -143,8 +143,8 @@ struct steps { double u4, u2, u3, u1, u5; };
 
 static inline double all_steps(const struct steps *k) { return k->u4 + k->u2 + k->u3 + k->u1 + k->u5; }
 
-/* y [B][N][D] without bias, tokens in a row, in the order of the print: u4, u2, u3, u1, u5; with absolute positions u1
- * gates one number for all tokens. */
+/* y [B][N][D] without bias, for tokens in a row, in the printed order u4, u2, u3, u1, u5.  With absolute positions, u1
+ * multiplies one number for all tokens. */
 static inline real *eq6(const struct dfc_problem *s, const real *x, enum reading how, struct steps *k)
 {
     size_t R = s->R;

@@ -1,6 +1,6 @@
-/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; what is special to them
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors
  *
- * test_chopd_layers.c and test_chopd_theorems.c prove what the layers mean. */
+ * Theorems are in test_chopd_layers.c and test_chopd_theorems.c. */
 
 #include "chopd_case.h"
 #include "../support/properties.h"
@@ -18,7 +18,7 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
-/* No activation; images that threads take one by one, and one that is left for all of them. */
+/* With and without activation; enough images for one per thread, and one left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
@@ -64,8 +64,8 @@ static double none(const struct problem *p, const struct form *form)
 static const struct battery_case fc_memory[] = {{"", 2, 6, "M=20 N=15 D=7", ""}, {0}};
 static const struct battery_case cp_memory[] = {{"", 3, 6, "M=20 N=15 D=7 R=64", ""}, {0}};
 
-/* The tables of reference/dfc.h and chopd.h.  fc's fast form repacks W: M C weights and a bias for each output, outputs
- * filled up to vectors (packed_linear.h), and one row of M C while it loads. */
+/* The memory stated in reference/dfc.h and chopd.h.  fc's fast form repacks W: M C weights and a bias for each output,
+ * padded to whole vectors of outputs (packed_linear.h), and a row of M C while loading. */
 static double stated(const struct problem *p, const struct form *form)
 {
     double M = (double)problem_size(p, "M"), N = (double)problem_size(p, "N"), C = (double)problem_size(p, "C");
@@ -84,8 +84,8 @@ static double stated(const struct problem *p, const struct form *form)
 
 /* ---- chopd ------------------------------------------------------------------- */
 
-/* Grids one token wide, smaller than the gate's map, with rows of one vector and a bit, of two and a bit, of many; one
- * box and many, which lie anywhere, narrower than a token or wider than the grid. */
+/* Grids one token wide, smaller than the gate's map, with rows a little over one vector, over two, and of many; one box
+ * and many, anywhere, narrower than a token and wider than the grid. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1", ""},
     {"--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2", ""},
@@ -103,8 +103,8 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and wholly off the grid, larger than
- * it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
+/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and completely off the grid, larger
+ * than it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
 static const char *const golden[] = {
     "chopd_plane", "chopd_edges", "chopd_narrow", "chopd_outside", "chopd_small_grid", "chopd_one_cell", "chopd_line",
     "chopd_wide", NULL,
@@ -134,10 +134,9 @@ static double gate(const struct problem *p, const struct form *form)
 
 static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, "R=8 D=6 G=3 S=4", ""}, {0}};
 
-/* A box may be as small as numbers are: the mean over it is the token that it lies in.  The naive form divides by one
- * side and then by the other, since the area may underflow.
- * Tolerance: that of two forms. */
-START_TEST(boxes_may_be_as_small_as_numbers_are)
+/* The mean over the smallest box is the token that it lies in.  The naive form divides by one side and then by the
+ * other, since the area may underflow.  Tolerance: that of two forms. */
+START_TEST(smallest_boxes_are_accepted)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
     struct fixture t = fixture("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
@@ -152,8 +151,8 @@ START_TEST(boxes_may_be_as_small_as_numbers_are)
 }
 END_TEST
 
-/* ChoP'D, Eq. 8-10, by hand: two tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
- * token's middle.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
+/* ChoP'D, Eq. 8-10, by hand: tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
+ * token's centre.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
 START_TEST(two_tokens_are_pooled_by_hand)
 {
     struct fixture t = fixture("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
@@ -170,8 +169,8 @@ START_TEST(two_tokens_are_pooled_by_hand)
 }
 END_TEST
 
-/* Tolerance, float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round
- * once: 3 u.  Double: half of an ulp of the C library's erf, and three roundings: 4 u. */
+/* Tolerance in float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round once:
+ * 3 u.  In double: half an ulp of the C library's erf, and three roundings: 4 u. */
 START_TEST(gelu_in_lanes_is_gelu)
 {
     double worst = 0;
@@ -197,7 +196,7 @@ START_TEST(gelu_in_lanes_is_gelu)
 }
 END_TEST
 
-/* ChoP'D, Eq. 8. */
+/* ChoP'D, Eq. 8: boxes must have an inside and finite edges. */
 static const struct { double box[4]; const char *text; } bad_box[] = {
     {{1, -1, 1, 1}, "tensor boxes: found (1, -1, 1, 1) at [1, 0], expected finite y0 < y1 and x0 < x1"},
     {{-1, 2, 1, 1}, "tensor boxes: found (-1, 2, 1, 1) at [1, 0]"},
@@ -221,13 +220,13 @@ START_TEST(boxes_without_an_inside_are_rejected)
 }
 END_TEST
 
-/* Boxes of odd numbers of tokens, around the token. */
+/* Boxes of h x w tokens, both odd, centred on the token. */
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
 
-/* ChoP'D, Sec. 2.3: means over boxes err as running sums along one axis do, not as an integral image.  A running
- * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2
- * for both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
-START_TEST(pooling_errs_as_running_sums_do)
+/* ChoP'D, Sec. 2.3: means over boxes have the error of running sums along one axis, not that of an integral image.  A
+ * running sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  Squares: 2 W^2 / 9 over w^2 for the two
+ * ends of a row, h times H^2 / 9 over h^2 for the columns; times the factor of chance() (roundoff.h). */
+START_TEST(pooling_error_is_that_of_running_sums)
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
     const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
@@ -256,8 +255,8 @@ START_TEST(pooling_errs_as_running_sums_do)
 }
 END_TEST
 
-/* Random boxes: the middles are 3 z for normal z, half of a side is 1/4 + 3 |z|.  Tolerance: five standard errors of
- * the mean and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
+/* Random boxes: centres are 3 z for normal z, half a side is 1/4 + 3 |z|.  Tolerance: five standard errors of the mean
+ * and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
 START_TEST(random_boxes_lie_around_their_token)
 {
     struct fixture t = fixture("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
@@ -265,21 +264,21 @@ START_TEST(random_boxes_lie_around_their_token)
     double n = 512 * 2, sum[2] = {0}, squares[2] = {0}, half[2] = {0};
     for (size_t b = 0; b < 1024; b++, box += 4)
         for (int a = 0; a < 2; a++) {
-            double middle = ((double)box[a] + (double)box[a + 2]) / 2;
+            double centre = ((double)box[a] + (double)box[a + 2]) / 2;
             ck_assert((double)box[a + 2] - (double)box[a] > 0.4999);
             half[a] += ((double)box[a + 2] - (double)box[a]) / 2;
-            sum[a] += middle;
-            squares[a] += middle * middle;
+            sum[a] += centre;
+            squares[a] += centre * centre;
         }
     for (int a = 0; a < 2; a++) {
-        within("mean of the middles", fabs(sum[a] / n), 5 * 3 / sqrt(n));
-        within("variance of the middles, from 9", fabs(squares[a] / n - 9), 9 * 5 * sqrt(2 / n));
+        within("mean of the centres", fabs(sum[a] / n), 5 * 3 / sqrt(n));
+        within("variance of the centres, from 9", fabs(squares[a] / n - 9), 9 * 5 * sqrt(2 / n));
         within("mean of half a side", fabs(half[a] / n - 0.25 - 3 * 0.79788456), 5 * 3 * sqrt(0.36338023 / n));
     }
 }
 END_TEST
 
-/* PyTorch's y is exact here, so golden vectors allow one form half of what two may differ by. */
+/* PyTorch's y is exact here, so golden vectors allow half the difference of two forms. */
 int main(void)
 {
     static const struct battery fc_tables = {
@@ -301,12 +300,12 @@ int main(void)
     add_battery(suite, &fc_tables);
     add_battery(suite, &cp_tables);
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "ChoP'D alone");
-    tcase_add_test(special, boxes_may_be_as_small_as_numbers_are);
+    TCase *special = add_case(suite, "boxes, GELU, errors");
+    tcase_add_test(special, smallest_boxes_are_accepted);
     tcase_add_test(special, two_tokens_are_pooled_by_hand);
     tcase_add_test(special, gelu_in_lanes_is_gelu);
     tcase_add_loop_test(special, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
-    tcase_add_loop_test(special, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
+    tcase_add_loop_test(special, pooling_error_is_that_of_running_sums, 0, (int)COUNT(pooled));
     tcase_add_test(special, random_boxes_lie_around_their_token);
     return run_suite(suite);
 }

@@ -1,6 +1,6 @@
-/* test_chopd_counts.c -- what fully connected layers and Formers cost; test_chopd.c counts whole forms
+/* test_chopd_counts.c -- the cost of fully connected layers and Formers; test_chopd.c counts whole forms
  *
- * Counts are whole numbers and exact.  Of the paper's Fig. 3 only what Sec. 2.2 and 2.3 state is public. */
+ * Counts are exact integers.  Of the paper's Fig. 3 only the statements of Sec. 2.2 and 2.3 are public. */
 
 #include <math.h>
 #include <stdio.h>
@@ -24,14 +24,14 @@ static double formula(const struct fixture *t, const char *form)
 
 /* ---- factors ------------------------------------------------------------ */
 
-/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions multiplies M C R + M R + R + N R + N D R times for an image.  Eq. 6
- * written step by step with a counter gives every form's y and the formula of the plain and the fast form. */
+/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image.  Eq. 6,
+ * written step by step with a counter, gives y of every form and the count of the plain and the fast form. */
 START_TEST(eq6_multiplies_as_its_formula_says)
 {
     struct fixture t = fixture("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
     struct dfc_problem s = dfc_of(&t.problem);
     struct steps count;
-    make_whole(&t);
+    make_integer(&t);
     memset(fixture_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
     forms_equal(&t, eq6(&s, t.x, ABSOLUTE, &count));
     ck_assert(all_steps(&count) == formula(&t, "fast") && all_steps(&count) == formula(&t, "plain"));
@@ -40,8 +40,8 @@ START_TEST(eq6_multiplies_as_its_formula_says)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.3: the factors store (B + M + N + C + D) R numbers for B M N C D, and ChoP'D (C + D + 5 G) R, phi
- * and a bias for any M and N. */
+/* ChoP'D, Sec. 2.3: the factors store (B + M + N + C + D) R numbers instead of B M N C D; ChoP'D stores (C + D + 5 G)
+ * R, phi and a bias, for any M and N. */
 START_TEST(factors_store_sums_for_products)
 {
     struct fixture factors = fixture("", &dfc_cp, 1, 96, "M=196 N=196 D=96 R=96", "");
@@ -66,15 +66,15 @@ static struct fixture layer_on(size_t H, size_t W)
     return fixture(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
 }
 
-/* What another token costs, if there are twice as many rows. */
+/* Cost of an additional token, from H to 2 H rows. */
 static double for_a_token(const char *form, size_t H, size_t W)
 {
     struct fixture once = layer_on(H, W), twice = layer_on(2 * H, W);
     return (formula(&twice, form) - formula(&once, form)) / (double)(H * W);
 }
 
-/* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form another token costs the same for any number of tokens, at
- * most C R + R D + R (6 G + 3); in the naive form, the dense tensor, it costs more and more. */
+/* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form an additional token costs the same for any number of tokens,
+ * at most C R + R D + R (6 G + 3); in the naive form, the dense tensor, its cost grows with their number. */
 START_TEST(chopd_costs_the_same_for_every_token)
 {
     double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);
@@ -88,10 +88,10 @@ START_TEST(chopd_costs_the_same_for_every_token)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of one token
- * against boxes of 29 x 29, which cover all of 15 x 15 tokens around each token.  The naive sum has an entry for
- * each token of a box. */
-START_TEST(chopd_does_not_see_the_size_of_its_boxes)
+/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of one token and boxes
+ * of 29 x 29, which cover all 15 x 15 tokens from each token, cost the same.  The naive sum has an entry for each token
+ * of a box. */
+START_TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
 {
     double products[2], bytes[2], entries[2] = {0, 0};
     for (int whole = 0; whole < 2; whole++) {
@@ -108,8 +108,8 @@ START_TEST(chopd_does_not_see_the_size_of_its_boxes)
 }
 END_TEST
 
-/* The factors alone, without the integral image: form direct.  Its formula counts all N tokens for a box, which is
- * exact for boxes that cover the grid; for boxes of one token, 2 multiplications are left of 2 N. */
+/* The multiply_adds of form direct, which has no integral image, is an upper bound.  It counts N tokens per box: exact
+ * for boxes that cover the grid, 2 N instead of 2 multiplications for boxes of one token. */
 START_TEST(direct_multiplies_at_most_as_its_formula_says)
 {
     enum { N = 42, R = 4, G = 3 };
@@ -127,9 +127,9 @@ START_TEST(direct_multiplies_at_most_as_its_formula_says)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers for a token in the fast form, by C D + R G + R for a pair of
- * tokens in the naive form.  Allowed: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
-START_TEST(chopd_takes_memory_for_its_components)
+/* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers per token in the fast form, by C D + R G + R per pair of tokens in
+ * the naive form.  Tolerance: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
+START_TEST(chopd_memory_grows_with_its_components)
 {
     struct fixture small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
     double fast = (peak(&large, "fast") - peak(&small, "fast")) / sizeof(real) / (3 * 48 * 48);
@@ -139,10 +139,9 @@ START_TEST(chopd_takes_memory_for_its_components)
 }
 END_TEST
 
-/* Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  C = D = R, G boxes: between one tap and
- * nine, without phi and the spreading of its 4 x 4 cells along the rows (s W R).  With all, on 7 x 7 tokens of 512
- * channels, 3.3 C^2.
- * Tolerance: zero against the formula; half of the last digit of the decimals. */
+/* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes it
+ * is between one tap and nine, without phi and the interpolation of its 4 x 4 cells along the rows (s W R).  With both,
+ * on 7 x 7 tokens of 512 channels, it is 3.3 C^2.  Tolerance: zero for the formula; half the last printed digit. */
 START_TEST(chopd_costs_between_one_tap_and_nine)
 {
     static const struct { size_t side, C, G; double ratio; } layer[] = {
@@ -175,9 +174,9 @@ int main(void)
     tcase_add_test(factors, factors_store_sums_for_products);
     TCase *pooling = add_case(suite, "pooling");
     tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
-    tcase_add_test(pooling, chopd_does_not_see_the_size_of_its_boxes);
+    tcase_add_test(pooling, chopd_cost_does_not_depend_on_the_size_of_boxes);
     tcase_add_loop_test(pooling, direct_multiplies_at_most_as_its_formula_says, 0, 3);
-    tcase_add_test(pooling, chopd_takes_memory_for_its_components);
+    tcase_add_test(pooling, chopd_memory_grows_with_its_components);
     tcase_add_loop_test(pooling, chopd_costs_between_one_tap_and_nine, 0, 4);
     return run_suite(suite);
 }

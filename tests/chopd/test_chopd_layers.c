@@ -1,14 +1,14 @@
-/* test_chopd_layers.c -- layers that are fully connected ones, static or dynamic
+/* test_chopd_layers.c -- layers that are special cases of the fully connected one, static or dynamic
  *
  * ChoP'D, Sec. 2.2: W_mncd, or W_imncd as a function of x, is applied by Eq. 2 or 3 and compared with the layer's
- * operator. The paper's appendix is not public, so tensors are derived here. Numbers are whole, sums exact, and the
- * tolerance is zero. Self-attention is in transformer_block_is_a_former. */
+ * operator.  The paper's appendix is not public, so the tensors are derived here.  Numbers are integers and sums exact,
+ * so the tolerance is zero.  Self-attention is in transformer_block_is_a_former. */
 
 #include "dfc_case.h"
 #include "../../reference/elsa.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* y is what both forms of fc make of x, and Eq. 3 with the same tensor for each image. */
+/* All forms of fc give y from x, and so does Eq. 3 with the same tensor for each image. */
 static void is_fc(const struct dfc_problem *s, const real *w, real *x, const real *y)
 {
     char sizes[80];
@@ -46,9 +46,9 @@ static const struct { enum kind kind; struct window window; } convolutions[] = {
     {MEAN, {6, 8, 2, 2, 0}}, {MEAN, {8, 8, 4, 4, 0}}, {MEAN, {7, 6, 4, 1, 1}}, {MEAN, {4, 4, 4, 4, 0}},
 };
 
-/* W_mncd = w_dc[m - n] inside the window, else 0. Between different channels it is 0 for a depth-wise convolution, and
- * for average pooling, which has 1 / K. A window of one token is a point-wise convolution. Means are of 4 or 16
- * tokens, so all is exact. */
+/* A convolution is fc with W_mncd = w_dc[m - n] inside the window, else 0.  Between different channels W is 0 for a
+ * depth-wise convolution and for average pooling, which has 1 / K.  A window of one token is a point-wise convolution.
+ * Means are of 4 or 16 tokens, so all sums are exact. */
 START_TEST(convolution_is_fully_connected)
 {
     const struct window *v = &convolutions[_i].window;
@@ -63,7 +63,8 @@ START_TEST(convolution_is_fully_connected)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.2, i). Normal numbers; the naive fc takes the same sums in the same order. */
+/* ChoP'D, Sec. 2.2, i): fc is Eq. 3 with one W for all images.  Exact on normal numbers: the naive fc sums in the same
+ * order. */
 START_TEST(fully_connected_is_dynamic_with_constant_g)
 {
     struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
@@ -76,8 +77,8 @@ END_TEST
 
 /* ---- dynamic layers ---------------------------------------------------- */
 
-/* After Wu et al. 2019, without its softmax: each token makes its kernel (ELSA, Eq. 4, term qr), and W_imncd =
- * delta_cd K_k,in for m = n + k. */
+/* Wu et al. 2019, without its softmax: each token makes its kernel (ELSA, Eq. 4, term qr), and W_imncd = delta_cd
+ * K_k,in for m = n + k. */
 START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };

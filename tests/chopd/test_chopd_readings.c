@@ -1,14 +1,14 @@
-/* test_chopd_readings.c -- what ChoP'D leaves open, and what follows from each reading
+/* test_chopd_readings.c -- points that ChoP'D leaves open, and the consequences of each reading
  *
- * Where no tolerance is given, numbers are whole and it is zero. */
+ * Tests without a tolerance are exact, on integers. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
 
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
 
-/* Six tokens in a row, with factors of whole numbers; u2 has this many rows. */
-static struct dfc_problem whole_factors(size_t rows)
+/* Six tokens in a row, with integer factors; u2 has this many rows. */
+static struct dfc_problem integer_factors(size_t rows)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4 };
     return (struct dfc_problem){
@@ -20,11 +20,11 @@ static struct dfc_problem whole_factors(size_t rows)
 
 /* ---- Eq. 5, 6 and 7 -------------------------------------------------- */
 
-/* ChoP'D, Eq. 6, footnote 1. With u3 of ones all tokens out are equal in Eq. 5, whatever u2. With sliding patches
- * among zeros, where m is relative to n, they are not. */
+/* ChoP'D, Eq. 6, footnote 1: if u3 is 1, all tokens out are equal in Eq. 5, for any u2.  If m is relative to n, as in
+ * sliding patches with zero padding, they are not. */
 START_TEST(relative_reading_of_eq6_is_another_layer)
 {
-    struct dfc_problem f = whole_factors(11);
+    struct dfc_problem f = integer_factors(11);
     real *x = integers(9, 2 * 6 * 3, 3);
     struct steps count;
     f.u3 = filled(6 * 4, 1);
@@ -37,11 +37,11 @@ START_TEST(relative_reading_of_eq6_is_another_layer)
 }
 END_TEST
 
-/* Derived from Eq. 5 and 6: one term for each component and token out. */
+/* Derived from Eq. 5 and 6: the relative reading is the absolute one with a term for each component and token out. */
 START_TEST(relative_reading_is_absolute_with_r_n_terms)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4, MANY = R * N };
-    struct dfc_problem f = whole_factors(2 * N - 1);
+    struct dfc_problem f = integer_factors(2 * N - 1);
     struct steps count;
     struct fixture t = fixture("--activation none", &dfc_cp, B, C, "M=6 N=6 D=2 R=24", "");
     real *u1 = fixture_tensor(&t, "u1"), *u2 = fixture_tensor(&t, "u2"), *u3 = fixture_tensor(&t, "u3");
@@ -64,8 +64,9 @@ END_TEST
 
 /* ---- ChoP'D -------------------------------------------------------------------- */
 
-/* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg, m one of 5 x 7 offsets on 3 x 4 tokens. If m counts tokens, all
- * tokens out are equal; with P moved by one offset the layer differs. Exact: sides are powers of two. */
+/* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg holds if m is one of the 5 x 7 offsets on 3 x 4 tokens.  If m counts
+ * tokens, all tokens out are equal; if P is shifted by one offset, the layer differs.  Exact: sides are powers of
+ * two. */
 START_TEST(eq8_needs_no_n_on_unfolded_tokens)
 {
     enum { H = 3, W = 4, N = H * W, C = 2, D = 3, R = 2, G = 2, DOWN = 2 * H - 1, ACROSS = 2 * W - 1 };
@@ -76,7 +77,7 @@ START_TEST(eq8_needs_no_n_on_unfolded_tokens)
     struct fixture t = fixture("--grid 3x4 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=1", "");
     const struct chopd_problem p = chopd_of(&t.problem);
     real *u2 = zeros(DOWN * ACROSS * R), *y[WAYS];
-    make_whole(&t);
+    make_integer(&t);
     fixture_put(&t, "boxes", box[0]);
     fixture_fill(&t, "b", 0);
     open_gate(&t);
@@ -85,7 +86,7 @@ START_TEST(eq8_needs_no_n_on_unfolded_tokens)
         for (size_t rg = 0; rg < R * G; rg++) {
             double down = (double)(at / ACROSS) - (H - 1), across = (double)(at % ACROSS) - (W - 1);
             const real *b = box[rg];
-            double shared = meets(down, (double)b[0], (double)b[2]) * meets(across, (double)b[1], (double)b[3]);
+            double shared = overlap(down, (double)b[0], (double)b[2]) * overlap(across, (double)b[1], (double)b[3]);
             double P = shared / (double)((b[2] - b[0]) * (b[3] - b[1]));
             u2[at * R + rg / G] += (real)P * p.mix[rg];
         }
@@ -108,7 +109,8 @@ START_TEST(eq8_needs_no_n_on_unfolded_tokens)
 }
 END_TEST
 
-/* The largest minor of two images and two tokens of a gate [images][N][R], over its largest entry squared. */
+/* The largest 2 x 2 minor of a gate [images][N][R], over two images and two tokens, relative to its largest entry
+ * squared. */
 static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
 {
     double most = 0, entry = largest(gate, images * N * R);
@@ -123,9 +125,9 @@ static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
     return most / (entry * entry);
 }
 
-/* ChoP'D, Eq. 9 and 10: a product u1_ir u3_nr has no minors but zeros. Without phi's last map the gate's minors are
- * within 16 u, the roundings of four entries. */
-START_TEST(gate_is_no_product_of_image_and_token)
+/* ChoP'D, Eq. 9 and 10: the minors of a product u1_ir u3_nr are zero; those of the gate are not.  Without phi's last
+ * map they are within 16 u, the roundings of four entries. */
+START_TEST(gate_is_not_a_product_of_image_and_token)
 {
     enum { B = 3, N = 25, C = 3, R = 2 };
     for (int constant = 0; constant < 2; constant++) {
@@ -139,7 +141,7 @@ START_TEST(gate_is_no_product_of_image_and_token)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.3, below Eq. 9. phi's cost is the paper's; interpolating takes 3 N R. */
+/* ChoP'D, Sec. 2.3, below Eq. 9: phi's cost does not depend on N, but the interpolation costs 3 N R. */
 START_TEST(gate_is_constant_in_n_but_its_use_is_not)
 {
     double phi[2], larger[2];
@@ -165,7 +167,7 @@ int main(void)
     tcase_add_test(factors, relative_reading_is_absolute_with_r_n_terms);
     TCase *pooling = add_case(suite, "pooling and gate");
     tcase_add_test(pooling, eq8_needs_no_n_on_unfolded_tokens);
-    tcase_add_test(pooling, gate_is_no_product_of_image_and_token);
+    tcase_add_test(pooling, gate_is_not_a_product_of_image_and_token);
     tcase_add_test(pooling, gate_is_constant_in_n_but_its_use_is_not);
     return run_suite(suite);
 }

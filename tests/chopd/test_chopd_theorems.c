@@ -1,6 +1,6 @@
 /* test_chopd_theorems.c -- theorems about Eq. 5, 6, 7 and 10 of ChoP'D
  *
- * Where all sums are exact, numbers are whole and the tolerance is zero. */
+ * Tests on integers are exact: their tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -23,8 +23,8 @@ static struct fixture small_former(size_t R)
 static const size_t small[5] = {2, 4, 3, 3, 2};
 static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
-/* ChoP'D, Eq. 5: with R >= rank(W) no error is left. One term for every entry of four of the five indices is enough:
- * the fifth factor is a fibre of W. Without the last term, which is not zero, the tensor differs. */
+/* ChoP'D, Eq. 5: for R >= rank(W) the factors give W exactly.  A term for every entry of four of the five indices
+ * suffices: the fifth factor is a fibre of W.  Without the last term, which is not zero, the tensor differs. */
 START_TEST(enough_terms_make_any_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
@@ -32,7 +32,7 @@ START_TEST(enough_terms_make_any_layer)
     const struct dfc_problem s = dfc_of(&t.problem);
     real *w = integers(1, ENTRIES, 4), *made = zeros(ENTRIES);
     for (size_t at = 0; at < ENTRIES; at++) w[at] += w[at] == 0;
-    make_whole(&t);
+    make_integer(&t);
     for (int a = 0; a < 5; a++) fixture_fill(&t, factor[a], 0);
     for (size_t at = 0; at < ENTRIES; at++) {
         size_t index[5], r = 0;
@@ -53,7 +53,7 @@ START_TEST(enough_terms_make_any_layer)
 }
 END_TEST
 
-/* The factors make W, and its matrix [m c][n d] has this rank. */
+/* Checks that the factors make W, and that its matrix [m c][n d] has this rank. */
 static void has_rank(const struct dfc_problem *s, const real *w, size_t rank)
 {
     size_t rows = s->M * s->C, columns = s->N * s->D;
@@ -65,15 +65,16 @@ static void has_rank(const struct dfc_problem *s, const real *w, size_t rank)
     ck_assert_uint_eq(matrix_rank(flat, rows, columns, 1e-9), rank);
 }
 
-/* Derived from Eq. 5. Where the kernel's matrix is invertible, M C terms are also necessary: W as a matrix is a sum of
- * R matrices of rank one, and has rank M C. Nine ones on 2 x 2 tokens have rank C. */
+/* Derived from Eq. 5: M C terms suffice for a depth-wise convolution.  They are necessary if the kernel's matrix is
+ * invertible: W as a matrix is a sum of R matrices of rank one, and has rank M C.  Nine ones on 2 x 2 tokens have rank
+ * C. */
 START_TEST(depthwise_convolution_has_m_c_terms)
 {
     enum { C = 2 };
     const struct window v[] = {{4, 4, 3, 1, 1}, {2, 2, 3, 1, 1}};
-    for (int alike = 0; alike < 2; alike++) {
-        size_t M = v[alike].H * v[alike].W, R = M * C;
-        real *w = depthwise_tensor(&v[alike], alike ? filled(C * 9, 1) : integers(71, C * 9, 3), C);
+    for (int ones = 0; ones < 2; ones++) {
+        size_t M = v[ones].H * v[ones].W, R = M * C;
+        real *w = depthwise_tensor(&v[ones], ones ? filled(C * 9, 1) : integers(71, C * 9, 3), C);
         real *u1 = zeros(R), *u2 = zeros(M * R), *u3 = zeros(M * R), *u4 = zeros(C * R), *u5 = zeros(C * R);
         const struct dfc_problem s = {.B = 1, .M = M, .N = M, .C = C, .D = C, .R = R,
                                       .u1 = u1, .u2 = u2, .u3 = u3, .u4 = u4, .u5 = u5};
@@ -82,13 +83,13 @@ START_TEST(depthwise_convolution_has_m_c_terms)
             u1[r] = u2[m * R + r] = u4[c * R + r] = u5[c * R + r] = 1;
             for (size_t n = 0; n < M; n++) u3[n * R + r] = w[place(&s, 0, m, n, c, c)];
         }
-        has_rank(&s, w, alike ? C : R);
+        has_rank(&s, w, ones ? C : R);
     }
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.2 and 2.3.  Pooling has rank min(C, D), a point-wise convolution M min(C, D).  Sharing weights is not
- * low rank. */
+/* ChoP'D, Sec. 2.2 and 2.3: pooling has rank min(C, D), a point-wise convolution M min(C, D).  Shared weights do not
+ * imply low rank. */
 START_TEST(ranks_of_pooling_and_pointwise_convolution)
 {
     enum { M = 4, C = 3 };
@@ -110,7 +111,7 @@ START_TEST(ranks_of_pooling_and_pointwise_convolution)
 }
 END_TEST
 
-/* What Eq. 5 calls V is the W of Eq. 3 and 4. Eq. 7 has other V, of two indices. */
+/* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3.  The V of Eq. 5 is the W of Eq. 3 and 4; the V of Eq. 7 is another. */
 START_TEST(eq6_is_eq5_in_eq3)
 {
     static const struct { size_t B, C; const char *sizes; } shape[] = {
@@ -120,7 +121,7 @@ START_TEST(eq6_is_eq5_in_eq3)
     struct fixture t = fixture("--activation none", &dfc_cp, shape[_i].B, shape[_i].C, shape[_i].sizes, "");
     const struct dfc_problem s = dfc_of(&t.problem);
     struct steps count;
-    make_whole(&t);
+    make_integer(&t);
     fixture_fill(&t, "b", 0);
     real *y = eq5_in_eq3(&s, t.x);
     if (_i == 0) ck_assert(largest(y, t.outputs) > 2);
@@ -129,14 +130,14 @@ START_TEST(eq6_is_eq5_in_eq3)
 }
 END_TEST
 
-/* Derived from Eq. 6: tokens out with equal rows of u3 have equal outputs; two tokens in with equal rows of u2 may
- * exchange any amount, another token may not. */
-START_TEST(image_is_r_numbers_to_the_tokens_out)
+/* Derived from Eq. 6: the output depends on the image through R numbers.  Tokens out with equal rows of u3 are equal.
+ * Adding an amount to a token in and subtracting it from another changes nothing if their rows of u2 are equal. */
+START_TEST(output_depends_on_the_image_through_r_numbers)
 {
     enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
     const char *form = form_name[_i];
     struct fixture t = fixture("--activation none", &dfc_cp, 1, C, "M=6 N=5 D=2 R=4", "");
-    make_whole(&t);
+    make_integer(&t);
     real *u2 = fixture_tensor(&t, "u2"), *u3 = fixture_tensor(&t, "u3"), *b = fixture_tensor(&t, "b");
     for (int r = 0; r < R; r++) u3[3 * R + r] = u3[1 * R + r];
     for (int d = 0; d < D; d++) b[3 * D + d] = b[1 * D + d];
@@ -153,8 +154,8 @@ START_TEST(image_is_r_numbers_to_the_tokens_out)
 }
 END_TEST
 
-/* W_imncd = sum_r U4_cr U123_imnr U5_dr, where U123 is the map [M][M] of image i and of r's head, which are h: `width`
- * components one after the other, or, if `modulo`, every h-th. */
+/* W_imncd = sum_r U4_cr U123_imnr U5_dr, where U123 is the map [M][M] of image i and of r's head.  Each of the h heads
+ * has R / h consecutive components or, if `modulo`, every h-th. */
 static real *eq7(const struct dfc_problem *s, const real *u4, const real *const *map, const real *u5, size_t h,
                  bool modulo)
 {
@@ -169,9 +170,9 @@ static real *eq7(const struct dfc_problem *s, const real *u4, const real *const 
     return w;
 }
 
-/* ChoP'D, Eq. 7, footnote 3: U4 = W1 W2, U5 = V1 V2, U123 the softmax of r's head over m, which has minors that are
- * not zero and so is no product u1_ir u2_mr u3_nr. Tolerance: (M C + 2 R + 3 M + 200) u sum |x| |W|, twice: an entry of
- * W is two sums over R, a softmax over M, and a logit below 8 of three sums over R. */
+/* ChoP'D, Eq. 7, footnote 3: a transformer block has U4 = W1 W2, U5 = V1 V2, and U123 the softmax of r's head over m.
+ * U123 has minors that are not zero, so it is not a product u1_ir u2_mr u3_nr.  Tolerance: twice (M C + 2 R + 3 M +
+ * 200) u sum |x| |W|: an entry of W has two sums over R, a softmax over M, and a logit below 8 of three sums over R. */
 START_TEST(transformer_block_is_a_former)
 {
     enum { B = 2, M = 7, C = 5, D = 4, R = 6 };
@@ -189,7 +190,7 @@ START_TEST(transformer_block_is_a_former)
     linear_map(y, D, fixture_run_on(&t, "naive", 1, inner), R, v1, NULL, B * M, R, D);
 
     /* Step 2: its factors, and those of absolute values. */
-    const real *map[3 * B], *turned[3 * B], *u5 = matrix_product(v1, v2, D, R, R);
+    const real *map[3 * B], *over_queries[3 * B], *u5 = matrix_product(v1, v2, D, R, R);
     const real *u5_most = matrix_product(absolute(v1, D * R), absolute(v2, R * R), D, R, R);
     real *u4 = zeros(C * R), *u4_most = zeros(C * R);
     linear_map(u4, R, w1, R, w2, NULL, C, R, R);
@@ -197,16 +198,16 @@ START_TEST(transformer_block_is_a_former)
     for (size_t ia = 0; ia < B * h; ia++) {
         const real *w_q = qkv + ia % h * width * R;
         map[ia] = attention_map(inner + ia / h * M * R, w_q, w_q + R * R, M, R, width, (real)0.5);
-        turned[ia] = transposed(map[ia], M, M);
+        over_queries[ia] = transposed(map[ia], M, M);
     }
 
     /* Step 3: Eq. 7. */
     double tolerance = 2 * layer_bound(&s, eq7(&s, u4_most, map, u5_most, h, false), x, 2 * R + 3 * M + 200);
     real *heads_modulo = layer(&s, eq7(&s, u4, map, u5, h, true), x);
-    real *over_keys = layer(&s, eq7(&s, u4, turned, u5, h, false), x);
+    real *softmax_over_n = layer(&s, eq7(&s, u4, over_queries, u5, h, false), x);
     within("Eq. 7", largest_difference(layer(&s, eq7(&s, u4, map, u5, h, false), x), y, B * M * D), tolerance);
     if (h > 1) beyond("    heads taken modulo", largest_difference(heads_modulo, y, B * M * D), 0.01);
-    beyond("    a softmax over n", largest_difference(over_keys, y, B * M * D), 0.01);
+    beyond("    a softmax over n", largest_difference(softmax_over_n, y, B * M * D), 0.01);
     double minor = (double)(map[0][0] * map[0][M + 1] - map[0][1] * map[0][M]);
     beyond("    a minor of the softmax", fabs(minor), 1e-4);
 }
@@ -220,18 +221,18 @@ static real *pooled(const char *form, size_t H, size_t W, const struct box *box,
     return fixture_run_on(&t, form, 1, plane);
 }
 
-/* The mean over a box around token n, one token's square after the other. */
+/* The mean over a box around token n, summed token by token. */
 static wide_real direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     wide_real sum = 0;
     for (size_t m = 0; m < H * W; m++)
-        sum += (wide_real)plane[m] * meets((double)(m / W) - (double)(n / W), b->y0, b->y1)
-             * meets((double)(m % W) - (double)(n % W), b->x0, b->x1);
+        sum += (wide_real)plane[m] * overlap((double)(m / W) - (double)(n / W), b->y0, b->y1)
+             * overlap((double)(m % W) - (double)(n % W), b->x0, b->x1);
     return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }
 
-/* ChoP'D, Sec. 2.3. Expected: squares of an eighth of a token, counted one by one. Edges are in eighths and sides
- * powers of two. Boxes 4 and 5 differ by an eighth, and so must their sums. */
+/* ChoP'D, Sec. 2.3: every form gives the mean over a box, summed over squares of 1/8 token.  Edges are multiples of 1/8
+ * and sides powers of two, so it is exact.  Boxes 4 and 5 differ by 1/8; their means must differ. */
 START_TEST(integral_image_is_the_direct_sum)
 {
     enum { H = 7, W = 9 };
@@ -264,8 +265,9 @@ START_TEST(integral_image_is_the_direct_sum)
 }
 END_TEST
 
-/* Tolerance: u max |x| (4 (H + W) N / A + N + 64). Four corners, each a sum of at most N tokens with H + W roundings,
- * over the area A, which counts as between 1 and N; N + 64 for the naive sum and the edges. */
+/* The same for random boxes and numbers.  Tolerance: u max |x| (4 (H + W) N / A + N + 64): four corners, each a sum of
+ * at most N tokens with H + W roundings, over the area A, clamped to 1 ... N; N + 64 for the naive sum and the
+ * edges. */
 START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
 {
     static const size_t shape[][2] = {{5, 7}, {17, 9}, {1, 12}};
@@ -296,9 +298,9 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
 }
 END_TEST
 
-/* Tolerance: (2 W + 2 H + 160) u. Running sums of a row are at most W, so two differ within 2 W u; those of a column
- * are at most H times the box's width, by which the mean is divided. One table of both sums loses more; the plain form
- * has one, in double, and so only float is tested. */
+/* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u: running sums of a row are at most W, so
+ * the difference of two errs by 2 W u; those of a column are at most H times the width of the box, by which the mean is
+ * divided.  An integral image loses more; the plain form has one in double, so it is tested only in float. */
 START_TEST(small_boxes_keep_their_digits_on_large_planes)
 {
     size_t side = _i ? 1024 : 64, N = side * side;
@@ -321,8 +323,8 @@ START_TEST(small_boxes_keep_their_digits_on_large_planes)
 }
 END_TEST
 
-/* ChoP'D, Eq. 8; off the grid there is nothing. Tolerance: (N + 8) u. */
-START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
+/* ChoP'D, Eq. 8: P sums to the share of the box that lies on the grid.  Tolerance: (N + 8) u. */
+START_TEST(pooling_weights_sum_to_the_share_on_the_grid)
 {
     struct fixture t = fixture("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
     real *P = zeros(30 * 30 * 12);
@@ -347,7 +349,7 @@ START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 }
 END_TEST
 
-/* How y changes when e is added to this entry of a tensor. */
+/* The change of y when e is added to this entry of a tensor. */
 static real *changed_by(struct fixture *t, const char *form, real *entry, real e)
 {
     real kept = *entry, *y = fixture_run(t, form, 1);
@@ -358,8 +360,8 @@ static real *changed_by(struct fixture *t, const char *form, real *entry, real e
     return after;
 }
 
-/* A form is linear in each of these tensors. Where the tensor is zero but for one entry, and b is zero (or u5, if the
- * tensor is b), y is the derivative by that entry. */
+/* Checks that a form is linear in each of these tensors.  If the tensor is zero except for one entry of 1, and b is
+ * zero (u5 for the tensor b), y is the derivative by that entry. */
 static void linear_in(struct fixture *t, const char *form, const char *const *names, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
@@ -385,7 +387,7 @@ static void linear_in(struct fixture *t, const char *form, const char *const *na
     }
 }
 
-/* ChoP'D, Sec. 2.3, "end-to-end". */
+/* ChoP'D, Sec. 2.3, "end-to-end": without sigma, Eq. 6 and 10 are linear in each factor. */
 START_TEST(layers_are_linear_in_each_factor)
 {
     static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};
@@ -394,8 +396,8 @@ START_TEST(layers_are_linear_in_each_factor)
     struct fixture eq6_of = fixture("--activation none", &dfc_cp, 2, 3, "M=4 N=3 D=2 R=3", "");
     struct fixture eq10_of = fixture("--grid 3x4 --activation none", &chopd, 2, 3, "R=2 D=2 G=2 S=1", "");
     static const real boxes[] = {-.5, -.5, .5, .5, -1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2};
-    make_whole(&eq6_of);
-    make_whole(&eq10_of);
+    make_integer(&eq6_of);
+    make_integer(&eq10_of);
     open_gate(&eq10_of);
     fixture_put(&eq10_of, "boxes", boxes);
     linear_in(&eq6_of, form, former, COUNT(former));
@@ -405,8 +407,8 @@ END_TEST
 
 /* ---- the gate, sizes and shifts ----------------------------------------- */
 
-/* A chopd with the token itself as its only box and the channels as its components: y over x is the gate. The pooling
- * of halves, ones and twos is exact. */
+/* A chopd whose only box is the token and whose components are the channels: y / x is the gate.  Pooling of 1/2, 1 and
+ * 2 is exact. */
 static struct fixture gate_reader(const char *tokens)
 {
     char options[64];
@@ -423,8 +425,8 @@ static struct fixture gate_reader(const char *tokens)
     return t;
 }
 
-/* ChoP'D, Eq. 9: another gate for another image, and for another token. A token that changes alone changes the gates
- * of the other tokens of its image. */
+/* ChoP'D, Eq. 9: the gate differs between images and between tokens.  Changing one token changes the gates of the other
+ * tokens of its image, and no bit of another image. */
 START_TEST(gate_is_dynamic_and_adaptive)
 {
     enum { NR = 56 * 3 };
@@ -449,7 +451,8 @@ START_TEST(gate_is_dynamic_and_adaptive)
 }
 END_TEST
 
-/* ChoP'D, Eq. 9; phi is ours. Tolerance: 8 u, for the logistic and the interpolation. */
+/* ChoP'D, Eq. 9, with our phi: without phi_w2 the gate is the logistic of phi_b2.  Tolerance: 8 u, for the logistic and
+ * the interpolation. */
 START_TEST(gate_without_its_last_map_is_constant)
 {
     struct fixture t = gate_reader("8x7");
@@ -464,7 +467,8 @@ START_TEST(gate_without_its_last_map_is_constant)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.3, "arbitrary resolutions"; boxes may be larger than the grid. Factors of Eq. 6 grow with the grid. */
+/* ChoP'D, Sec. 2.3, "arbitrary resolutions": chopd has the same parameters for any grid, also smaller than its boxes.
+ * The factors of Eq. 6 grow with the grid. */
 START_TEST(same_parameters_serve_any_size)
 {
     static const char *const grids[] = {"--grid 1x1", "--grid 5x7", "--grid 14x14"};
@@ -481,8 +485,8 @@ START_TEST(same_parameters_serve_any_size)
 }
 END_TEST
 
-/* ChoP'D, Eq. 8 and 10: true of Eq. 10 away from borders, and not of Eq. 6 with its U2_mr. The gate knows where on its
- * map a token lies. A patch among zeros is shifted by (2, -3); boxes reach 4 tokens. */
+/* ChoP'D, Eq. 8 and 10: away from borders, pooling commutes with shifts, unlike Eq. 6 with its U2_mr.  The gate does
+ * not, as it depends on the position.  A patch among zeros is shifted by (2, -3); boxes reach 4 tokens. */
 START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
 {
     enum { H = 16, W = 17, N = H * W, C = 2, D = 3 };
@@ -491,7 +495,7 @@ START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
     static const real box[] = {-1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2, -3.75, .25, .25, 1.25};
     real *x = zeros(N * C), *shifted = zeros(N * C), *patch = integers(61, N * C, 3);
     real *w2 = copy(fixture_tensor(&t, "phi_w2"), 4), *b2 = copy(fixture_tensor(&t, "phi_b2"), 2);
-    make_whole(&t);
+    make_integer(&t);
     fixture_put(&t, "boxes", box);
     open_gate(&t);
     for (size_t n = 0; n < N; n++)
@@ -520,14 +524,14 @@ int main(void)
     tcase_add_test(factors, depthwise_convolution_has_m_c_terms);
     tcase_add_test(factors, ranks_of_pooling_and_pointwise_convolution);
     tcase_add_loop_test(factors, eq6_is_eq5_in_eq3, 0, 5);
-    tcase_add_loop_test(factors, image_is_r_numbers_to_the_tokens_out, 0, 3);
+    tcase_add_loop_test(factors, output_depends_on_the_image_through_r_numbers, 0, 3);
     tcase_add_loop_test(factors, transformer_block_is_a_former, 0, 3);
     TCase *pooling = add_case(suite, "pooling");
     tcase_add_loop_test(pooling, integral_image_is_the_direct_sum, 0, 4);
     tcase_add_loop_test(pooling, integral_image_is_the_direct_sum_on_any_numbers, 0, 3);
     tcase_add_loop_test(pooling, layers_are_linear_in_each_factor, 0, 3);
     tcase_add_loop_test(pooling, small_boxes_keep_their_digits_on_large_planes, 0, 2);
-    tcase_add_test(pooling, pooling_sums_to_what_of_the_box_is_on_the_grid);
+    tcase_add_test(pooling, pooling_weights_sum_to_the_share_on_the_grid);
     TCase *gate = add_case(suite, "gate, sizes, shifts");
     tcase_add_loop_test(gate, gate_is_dynamic_and_adaptive, 0, 4);
     tcase_add_loop_test(gate, gate_without_its_last_map_is_constant, 0, 4);

@@ -1,8 +1,8 @@
 /* test_chopd_traits.c -- dynamic, adaptive, global, mixing: the traits that ChoP'D's tables give to layers
  *
- * A trait is an index on which the tensor W_imncd depends: i of the image, n of the place, m of far tokens, c and d of
- * other channels.  Tensors are those of two images of 4 x 4 tokens and two channels.  Their numbers are normal, so none
- * is zero and no two are equal: the tolerance is zero. */
+ * A trait is a dependence of W_imncd on an index: i the image, n the position, m far tokens, c and d other channels.
+ * Tensors have two images of 4 x 4 tokens and two channels.  Their numbers are normal, so none is zero and no two are
+ * equal: the tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -44,8 +44,8 @@ static real *for_both(const real *w)
 
 static const struct window three = {SIDE, SIDE, 3, 1, 1}, one = {SIDE, SIDE, 1, 1, 0};
 
-/* The tensors of dfc-cp and chopd.  Each box of chopd holds all tokens; phi has as many cells as there are tokens, so
- * that nothing is rounded between them. */
+/* The tensors of dfc-cp and chopd.  Each box of chopd covers all tokens.  phi has one cell per token, so the
+ * interpolation does not round. */
 static real *of_dfc_cp(void)
 {
     struct fixture t = fixture("", &dfc_cp, B, C, "M=16 N=16 D=2 R=3", "");
@@ -69,7 +69,7 @@ static real *of_chopd(bool gate)
     return w;
 }
 
-/* W_imnc of self-attention in windows of this many tokens a side, q = k = x. */
+/* W_imnc of self-attention in windows of this many tokens per side, with q = k = x. */
 static real *of_attention(const real *x, size_t window)
 {
     real *w = zeros(B * ENTRIES);
@@ -88,7 +88,7 @@ static real *of_attention(const real *x, size_t window)
     return w;
 }
 
-/* W_mnc = kernel_c[m - n], around the plane. */
+/* W_mnc = kernel_c[m - n], modulo the plane. */
 static real *of_circular(const real *kernel)
 {
     real *w = zeros(ENTRIES);
@@ -101,8 +101,9 @@ static real *of_circular(const real *kernel)
     return for_both(w);
 }
 
-/* Abstract, Fig. 1a, Sec. 4, Tab. 2.  Each trait but global separates two of these layers by itself.  A circular
- * convolution as large as the plane is global alone, since it shares its weights; the flag n of GFNet is left open. */
+/* ChoP'D, abstract, Fig. 1a, Sec. 4, Tab. 2: the traits of these layers are dependences of W.  Each trait except global
+ * separates two of them.  A circular convolution as large as the plane is only global, since it shares its weights; the
+ * flag n of GFNet is left open. */
 START_TEST(flags_of_layers_are_dependences_of_w)
 {
     real *x = normal(1, B * M * C), *w = normal(2, ENTRIES), *by_image = for_both(w);
@@ -131,7 +132,7 @@ END_TEST
 
 enum variant { DEPTHWISE, POOLING, LINEAR };
 
-/* y_nd = sum_r u5_dr sum_k kernel_rk sum_c u4_cr x_(n+k)c + b_d over 3 x 3 tokens, zeros around the plane. */
+/* y_nd = sum_r u5_dr sum_k kernel_rk sum_c u4_cr x_(n+k)c + b_d over 3 x 3 tokens, zero-padded. */
 static real *by_loops(const struct chopd_problem *p, const real *x, const real *kernel)
 {
     const struct window v = {p->H, p->W, 3, 1, 1};
@@ -149,9 +150,9 @@ static real *by_loops(const struct chopd_problem *p, const real *x, const real *
     return y;
 }
 
-/* Sec. 4, Tab. 1.  chopd with open gates is Conv-CP (nine boxes of one token, or one of 3 x 3) and Linear-CP (one box
- * of one token).  FC-CP is dfc-cp with u1 of ones.  Tolerance: zero on whole numbers; for the mean of nine, whose
- * 1 / 9 and products are rounded, (9 C + R + 16) u. */
+/* ChoP'D, Sec. 4, Tab. 1: chopd with gates of 1 is Conv-CP (nine boxes of one token, or one of 3 x 3) and Linear-CP
+ * (one box of one token).  FC-CP is dfc-cp without u1.  Tolerance: zero on integers; for the mean of nine, which rounds
+ * 1 / 9 and products, (9 C + R + 16) u. */
 START_TEST(variants_of_table_1_are_cases_of_two_layers)
 {
     enum { IN = 3, R = 4 };
@@ -162,7 +163,7 @@ START_TEST(variants_of_table_1_are_cases_of_two_layers)
                                boxes == 9 ? "R=4 D=2 G=9 S=2" : "R=4 D=2 G=1 S=2", "");
         const struct chopd_problem p = chopd_of(&t.problem);
         real *kernel = zeros(R * 9), *box = fixture_tensor(&t, "boxes"), *mix = fixture_tensor(&t, "mix");
-        make_whole(&t);
+        make_integer(&t);
         open_gate(&t);
         for (size_t rg = 0; rg < R * boxes; rg++) {
             double half = variant == POOLING ? 1.5 : 0.5, k = (double)(rg % boxes);

@@ -1,4 +1,4 @@
-/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, a bound of rounding errors */
+/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, the tolerance */
 
 #ifndef TWICETOLD_TESTS_ELSA_CASE_H
 #define TWICETOLD_TESTS_ELSA_CASE_H
@@ -10,24 +10,24 @@
 #include "../support/fixture.h"
 #include "../../naive/elsa.h"
 
-/* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
+/* One image: a problem without projections, its inputs, and the results of the naive form's steps. */
 struct scene {
     struct elsa_problem params;
     struct neighbours around;
     const real *q, *k, *v;
-    const real *factor, *summand;       /* NULL: no ghost head */
+    const real *factor, *summand;       /* NULL without a ghost head */
     real *hp, *kp, *unfolded, *h, *row, *filters, *contexts, *f;
 };
 
-struct subject { const char *grid; size_t C, h, K, dilation; int equation; };
+struct scene_shape { const char *grid; size_t C, h, K, dilation; int equation; };
 
-/* A scene of this shape with room for all results and no inputs yet; without a ghost head. */
-static inline struct scene empty_scene(const struct subject *s)
+/* A scene of this shape with memory for all results, without inputs and ghost head. */
+static inline struct scene empty_scene(const struct scene_shape *s)
 {
     size_t entries = s->K * s->K, C = s->C, N;
-    struct scene m = {.params = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
-                             .dilation = s->dilation, .equation = s->equation, .scale = 1,
-                             .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
+    struct scene m = {.params = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h},
+                                 .K = s->K, .entries = entries, .dilation = s->dilation, .equation = s->equation,
+                                 .scale = 1, .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
     struct arena sizes = arena_open(1);
     grid window;
 
@@ -49,9 +49,9 @@ static inline struct scene empty_scene(const struct subject *s)
     return m;
 }
 
-/* Inputs are whole numbers from -2 to 2, so that logits are exact in every order of summation, or normal, maps scaled
+/* Inputs are integers from -2 to 2, so that logits are exact in every order of summation, or normal, with maps scaled
  * so that a logit is of order one. */
-static inline struct scene scene_of(const struct subject *s, bool whole)
+static inline struct scene scene_of(const struct scene_shape *s, bool whole)
 {
     struct scene m = empty_scene(s);
     size_t tokens = m.params.heads.N * s->C, maps = s->C * s->h * m.params.entries;
@@ -71,10 +71,10 @@ static inline struct scene scene_of(const struct subject *s, bool whole)
     return m;
 }
 
-static inline struct scene whole_scene(const struct subject *s) { return scene_of(s, true); }
-static inline struct scene normal_scene(const struct subject *s) { return scene_of(s, false); }
+static inline struct scene integer_scene(const struct scene_shape *s) { return scene_of(s, true); }
+static inline struct scene normal_scene(const struct scene_shape *s) { return scene_of(s, false); }
 
-/* The steps in their order: the logits of Eq. 6 and 7, in h; the filters of what is in h, applied. */
+/* The steps of the naive form.  make_logits: h = the logits of Eq. 6 and 7.  apply_filters: f from the weights in h. */
 static inline void make_logits(struct scene *m)
 {
     elsa_product(m->hp, m->kp, m->q, m->k, &m->params);
@@ -97,15 +97,15 @@ static inline const real *run_cores(struct scene *m)
     return m->f;
 }
 
-/* ---- how much rounding may show -------------------------------------- */
+/* ---- tolerance ------------------------------------------------------------ */
 
-/* Two ways to the same y, from the same q, k and v, over the largest entry of y: a probabilistic bound of the largest
- * error (roundoff.h).
+/* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
+ * largest entry of y.
  *
- * A logit is two sums of C products (in the final variant g K^2 and then Q) whose partial sums have a root mean square
- * of at most S = 2 max(1, |scale|); its absolute error is the relative error of a weight.  K^2 weights and their
- * products with values are summed, each filter with one rounding more of the ghost head; 10 for the exponential, the
- * scale and the division.  A filter norm divides by a deviation that may be small: 4 times.
+ * A logit is two sums of C products (in the final variant of g K^2, then of Q), whose partial sums have a root mean
+ * square of at most S = 2 max(1, |scale|).  Its absolute error is the relative error of a weight.  K^2 weights and
+ * their products with values are summed.  The exponential, the scale and the division count 10, the ghost head 2.  A
+ * filter norm divides by a deviation that may be small, which counts 4 times.
  *
  *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
 static inline double elsa_tolerance(const struct problem *p)
@@ -124,7 +124,7 @@ static inline double scene_tolerance(const struct scene *m)
 
 /* ---- whole problems --------------------------------------------------- */
 
-/* Query and value, or the value alone, are x itself. */
+/* Makes the value, and the query if asked, equal to x. */
 static inline void pass_x(struct fixture *t, bool query)
 {
     size_t C = problem_size(&t->problem, "C");
@@ -132,8 +132,8 @@ static inline void pass_x(struct fixture *t, bool query)
     if (query) memcpy(fixture_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
 }
 
-/* Small whole numbers in every parameter; with `values` the value is x itself. */
-static inline void make_whole(struct fixture *t, bool values)
+/* Small integers in x and every parameter; with `values` the value is x. */
+static inline void make_integer(struct fixture *t, bool values)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
         size_t count = t->problem.tensor[r].data ? t->problem.tensor[r].count : 0;
@@ -143,15 +143,15 @@ static inline void make_whole(struct fixture *t, bool values)
     t->x = integers(9, t->inputs, 2);
 }
 
-/* All forms give exactly y. */
-static inline void both_equal(const struct fixture *t, const real *y)
+/* All forms give y, to the bit. */
+static inline void all_forms_equal(const struct fixture *t, const real *y)
 {
     ck_assert(largest(y, t->outputs) > 4);
     forms_equal(t, y);
 }
 
-/* The token dy and dx from token i of an H x W grid, or -1. */
-static inline int beside(int i, int H, int W, int dy, int dx)
+/* The token at (dy, dx) from token i of an H x W grid, or -1. */
+static inline int neighbour(int i, int H, int W, int dy, int dx)
 {
     int row = i / W + dy, column = i % W + dx;
     return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;

@@ -1,12 +1,12 @@
-/* test_elsa.c -- ELSA's forms agree; what is special to it; what it costs; theorems are in test_elsa_theorems.c */
+/* test_elsa.c -- the forms of ELSA agree; borders, groups, ghost head; costs.  Theorems: test_elsa_theorems.c */
 
 #include "elsa_case.h"
 #include "../support/battery.h"
 #include "../../fast/tuned/vec.h"
 
-/* Grids one token wide, prime; kernels and dilations that leave the grid; rows of more than four vectors; odd
+/* Grids one token wide, of prime sizes; kernels and dilations that leave the grid; rows of more than four vectors; odd
  * numbers of channels; scores that overflow unless the largest is subtracted; groups of every width; a ghost head of
- * one matrix; enough rows that strips of logits are reused. */
+ * one matrix; enough rows to reuse strips of logits. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
     {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
@@ -70,8 +70,8 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* ELSA, Eq. 8: a ghost head has both matrices or neither; if lambda is 0, as in the public models, ghost_add may stand
- * alone. */
+/* ELSA, Eq. 8: a ghost head has both matrices or neither; if lambda is 0, as in the public models, ghost_add may be
+ * given alone. */
 #define FITTING "x 1x12x2 w_qkv 6x2 rk 2x1x9 rq 2x1x9 rb 1x9 ghost_mul 2x9 ghost_add 2x9"
 #define PLANE "--grid 3x4 --kernel 3 --lambda "
 static const struct battery_file files[] = {
@@ -106,9 +106,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The table of reference/elsa.h for one image: q, k and v as projected, and dense copies; the tables of tokens and, in
- * Eq. 4, of offsets; z twice.  Naive: the neighbourhoods of z, the attention, a filter, the filters of all channels and
- * neighbourhoods of values; in Eq. 4 the map of one head.  Plain: two maps; the logits of one token. */
+/* The memory stated in reference/elsa.h for one image, and what the table leaves out: q, k and v as projected, dense
+ * copies, the tables of tokens and offsets, the ghost matrices. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct elsa_problem z;
@@ -128,7 +127,7 @@ static double stated(const struct problem *p, const struct form *form)
  * Tolerance: nine exponentials and their sum. */
 START_TEST(neighbours_off_the_grid_take_part)
 {
-    const struct subject s = {"1x2", 1, 1, 3, 1, 7};
+    const struct scene_shape s = {"1x2", 1, 1, 3, 1, 7};
     struct scene m = empty_scene(&s);
     real q[] = {2, 3}, k[] = {1, 1}, v[] = {10, 20}, rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
     rk[4] = rk[5] = rq[5] = 1;
@@ -141,8 +140,8 @@ START_TEST(neighbours_off_the_grid_take_part)
 }
 END_TEST
 
-/* ELSA, App. D: a group convolution is one of wider groups whose kernels are zero between the narrow ones.
- * Exact in the naive form, which adds zeros; in the fast form the tolerance of two forms, twice. */
+/* ELSA, App. D: a group convolution equals one of wider groups with zeros between the narrow kernels.  Exact in the
+ * naive form, which adds zeros.  Tolerance of the fast form: twice that of two forms. */
 static const size_t width[] = {1, 2, 4, 8};
 START_TEST(narrow_groups_are_wide_ones_with_zeros)
 {
@@ -168,8 +167,8 @@ START_TEST(narrow_groups_are_wide_ones_with_zeros)
 }
 END_TEST
 
-/* ELSA, Eq. 8: if lambda is 0, ghost_mul does not matter; if gamma is 0 too, there is no ghost head.  Exact. */
-START_TEST(ghost_sums_alone_are_powers_of_zero)
+/* ELSA, Eq. 8: if lambda is 0, ghost_mul has no effect; if gamma is 0 too, there is no ghost head.  Exact. */
+START_TEST(ghost_mul_has_no_effect_if_lambda_is_zero)
 {
     const char *kind_of = _i ? "--variant final --group-width 4" : "--equation 7";
     const char *Q = _i ? "Q=8" : "";
@@ -189,7 +188,7 @@ START_TEST(ghost_sums_alone_are_powers_of_zero)
 }
 END_TEST
 
-/* ELSA, Eq. 8: a fractional lambda with a base below 0, or a negative one with a base of 0, is an error.  0 to the
+/* ELSA, Eq. 8: a fractional lambda with a base below 0, or a negative lambda with a base of 0, is an error.  0 to the
  * power 0 is 1: with lambda = 0 a ghost_mul of zeros equals one of ones. */
 static const struct { const char *lambda; double base; const char *text; } power[] = {
     {"0.5", -1, "tensor ghost_mul: found -1 to the power 0.5, expected bases of at least 0"},
@@ -217,8 +216,8 @@ START_TEST(powers_without_a_value_are_rejected)
 }
 END_TEST
 
-/* NaN in token (3, 2) of 6 x 5 reaches the tokens around it, in all channels.  (In Eq. 4 it reaches more: the naive
- * form's map of all tokens multiplies NaN by the zeros of tokens that are far away.) */
+/* NaN in token (3, 2) of 6 x 5 reaches exactly the tokens around it, in all channels.  Eq. 4 is left out: there the
+ * naive form multiplies NaN by the zero weights of all other tokens. */
 static const struct { const char *options, *sizes; } near[] = {
     {"", ""}, {" --equation 6", ""}, {" --variant final", "Q=8"}, {" --variant final --group-width 3", "Q=6"},
 };
@@ -240,6 +239,7 @@ START_TEST(nan_reaches_its_neighbours)
 }
 END_TEST
 
+/* Q must be a multiple of the width of a group. */
 START_TEST(groups_divide_the_channels)
 {
     real *block;
@@ -264,8 +264,8 @@ static double peak(const char *options, const char *form, size_t channels, const
     return fixture_peak(&t, operator_form(&elsa, form));
 }
 
-/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) multiplies query and key pair by pair, which is less
- * than an eighth of Eq. 7; unfolded, it holds K^2 keys for every token. */
+/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair, which
+ * adds less than an eighth of the cost of Eq. 7.  Unfolding needs more than 7 times the memory. */
 START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
     const char *small = "--grid 14x14 --kernel 7 --heads 3";
@@ -277,8 +277,8 @@ START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 }
 END_TEST
 
-/* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form takes 2 h (49 - 9) N logits more, their maps,
- * padding, masks and tables of a chunk, and nothing of size C K^2 N, which the naive form takes twice.
+/* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form needs 2 h (49 - 9) N logits more, their maps,
+ * padding, masks and tables of a chunk, but nothing of size C K^2 N, which the naive form has three times.
  * Tolerance: six rounded arrays. */
 START_TEST(fast_elsa_unfolds_nothing)
 {
@@ -302,14 +302,14 @@ int main(void)
     };
     Suite *suite = suite_create("ELSA");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "ELSA alone");
+    TCase *special = add_case(suite, "borders, groups, ghost head");
     tcase_add_test(special, neighbours_off_the_grid_take_part);
     tcase_add_loop_test(special, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
-    tcase_add_loop_test(special, ghost_sums_alone_are_powers_of_zero, 0, 2);
+    tcase_add_loop_test(special, ghost_mul_has_no_effect_if_lambda_is_zero, 0, 2);
     tcase_add_loop_test(special, powers_without_a_value_are_rejected, 0, (int)COUNT(power));
     tcase_add_loop_test(special, nan_reaches_its_neighbours, 0, (int)COUNT(near));
     tcase_add_test(special, groups_divide_the_channels);
-    TCase *costs = add_case(suite, "costs of ELSA");
+    TCase *costs = add_case(suite, "costs");
     tcase_add_test(costs, hadamard_attention_saves_memory_rather_than_arithmetic);
     tcase_add_test(costs, fast_elsa_unfolds_nothing);
     return run_suite(suite);

@@ -1,12 +1,12 @@
-/* test_elsa_errata.c -- where ELSA does not hold as printed, or may be read in two ways */
+/* test_elsa_errata.c -- statements of ELSA that do not hold as printed, or allow two readings */
 
 #include "elsa_case.h"
 
 enum how { CORRECTED, PRINTED, SIDE_BY_SIDE };
 
-/* The logits [h][K^2][N] of Algorithms 3 and 4: both 1 x 1 maps with their biases, the second shifted by a depth-wise
- * convolution, zero-padded. PRINTED takes `_id = i % K*K` as Python does, (i % K) K. SIDE_BY_SIDE has the merged map of
- * Algorithm 4 not interleave its halves: rows 2 m and 2 m + 1 are those of r^k, then of r^q. */
+/* The logits [h][K^2][N] of Algorithms 3 and 4: two 1 x 1 maps with biases, the second shifted by a zero-padded
+ * depth-wise convolution.  PRINTED reads `_id = i % K*K` as Python does, (i % K) K.  SIDE_BY_SIDE does not interleave
+ * the halves of Algorithm 4's merged map: its rows are those of r^k, then those of r^q. */
 static real *algorithm_3(const struct scene *m, const real *own_bias, const real *other_bias, enum how how)
 {
     size_t H = m->params.grid.size[0], W = m->params.grid.size[1], N = H * W;
@@ -25,7 +25,7 @@ static real *algorithm_3(const struct scene *m, const real *own_bias, const real
     for (size_t an = 0; an < maps; an++) {
         size_t id = how == PRINTED ? an % K * K : an % (K * K), x = id % K, y = id / K;
         for (size_t i = 0; i < N; i++) {
-            size_t row = i / W + y, column = i % W + x;         /* K/2 more than it is */
+            size_t row = i / W + y, column = i % W + x;         /* K/2 too large, so as not to wrap */
             if (row >= K / 2 && row - K / 2 < H && column >= K / 2 && column - K / 2 < W)
                 logits[an * N + i] += other[an * N + (row - K / 2) * W + column - K / 2];
         }
@@ -33,19 +33,19 @@ static real *algorithm_3(const struct scene *m, const real *own_bias, const real
     return logits;
 }
 
-/* The logits of Algorithm 2, on whole numbers. */
-static struct scene algorithm_2(const struct subject *s)
+/* The logits of Algorithm 2, on integers. */
+static struct scene algorithm_2(const struct scene_shape *s)
 {
-    struct scene m = whole_scene(s);
+    struct scene m = integer_scene(s);
     make_logits(&m);
     return m;
 }
 
-/* ELSA, App. D, does not hold: `_id = i % K*K` puts every kernel's one into its first column. With i % (K*K) Algorithm
- * 3 is Algorithm 2. In Algorithm 4 row 2 m of the merged map is r^k of map m, and row 2 m + 1 is r^q. */
+/* ELSA, App. D, does not hold: `_id = i % K*K` puts the one of every kernel into its first column.  With i % (K*K)
+ * Algorithm 3 is Algorithm 2.  In Algorithm 4, row 2 m of the merged map is r^k of map m, row 2 m + 1 is r^q. */
 START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 {
-    const struct subject s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
+    const struct scene_shape s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
     size_t maps = 2 * m.params.entries, count = maps * m.params.heads.N;
     equal(algorithm_3(&m, m.params.rb, zeros(maps), CORRECTED), m.h, count);
@@ -54,11 +54,11 @@ START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 }
 END_TEST
 
-/* ELSA, App. D, bias=True in both 1 x 1 convolutions: left open. A second bias that is not zero is lost where the
- * neighbour is off the grid, along a frame of width K/2, since zeros are padded after it was added. */
+/* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  The zeros are padded after the second bias is
+ * added, so a second bias that is not zero is lost where the neighbour is off the grid, along a frame of width K/2. */
 START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
 {
-    const struct subject s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
+    const struct scene_shape s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
     size_t maps = 2 * m.params.entries, half = m.params.K / 2, framed = 0;
     real *other = zeros(maps), *own = copy(m.params.rb, maps);
@@ -78,8 +78,8 @@ START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
 }
 END_TEST
 
-/* ELSA, Eq. 4: our copy has v_j beside r^b, inside Norm, where a softmax would make every y 1. Left open, as it rests
- * on one letter; Eq. 3, 5 and 6 have it outside. Tolerance: 8 u for a sum of nine. */
+/* ELSA, Eq. 4: our copy has v_j next to r^b, inside Norm; a softmax would then make every y 1.  We have it outside, as
+ * in Eq. 3, 5 and 6: y is linear in v.  Left open, as it depends on one letter.  Tolerance: 8 u for a sum of nine. */
 START_TEST(value_stands_outside_the_norm)
 {
     struct fixture t = fixture("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");

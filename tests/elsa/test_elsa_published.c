@@ -1,7 +1,7 @@
-/* test_elsa_published.c -- what ELSA adds to detectors and segmentation
+/* test_elsa_published.c -- the cost that ELSA adds to detectors and segmentation
  *
- * Detectors are not written here: the difference of two printed rows is compared with the difference of their layers.
- * Other printed parameters and FLOPs are compared in test_networks_published.c.  One multiply-add is one FLOP. */
+ * We have no detectors, so the difference of two printed rows is compared with the difference of their layers.  The
+ * other printed parameters and FLOPs are in test_networks_published.c.  One multiply-add is one FLOP. */
 
 #include <stdio.h>
 #include "../support/published.h"
@@ -11,8 +11,8 @@
 
 struct cost { double parameters, flops; };
 
-/* Self-attention in windows of 7; 169 entries of bias a head.  All tokens of the padded plane are projected, or windows
- * are cut from the plane as it is. */
+/* Self-attention in windows of 7, with 169 bias entries per head.  `padded`: all tokens of the padded plane are
+ * projected; otherwise only those of the plane. */
 static struct cost windows_of_7(size_t H, size_t W, size_t C, size_t h, bool padded)
 {
     char options[80];
@@ -23,7 +23,7 @@ static struct cost windows_of_7(size_t H, size_t W, size_t C, size_t h, bool pad
     return (struct cost){(double)problem_parameters(&p) + 169 * (double)h, flops};
 }
 
-/* The final module with groups of w; the products q k, 2 N Q of them, are not counted. */
+/* The final module with groups of w, without the 2 N Q multiply-adds of the products q k. */
 static struct cost final_module(size_t H, size_t W, size_t C, size_t h, size_t w, bool ghost, bool sums)
 {
     size_t Q = (2 * (C / 3) + w - 1) / w * w;
@@ -41,9 +41,9 @@ static double difference(const char *table, const char *row, const char *less, c
     return published("elsa", table, row, quantity) - published("elsa", table, less, quantity);
 }
 
-/* Tables 7 (800 x 1280 pixels) and 8 (512 x 2048): T with groups of 4 and S with groups of 8, in stages 1 to 3.
- * Windows are padded; the sums of the ghost head count in Table 7, and do not in Table 8 (left open).
- * Tolerance: 1, as both rows are whole numbers. */
+/* Tables 7 (800 x 1280 pixels) and 8 (512 x 2048): the differences follow from the layers of stages 1 to 3, T with
+ * groups of 4, S with groups of 8, with padded windows.  The sums of the ghost head count in Table 7 but not in Table 8
+ * (left open).  Tolerance: 1, as both rows are integers. */
 static const struct growth {
     const char *table, *ours, *theirs;
     char size;
@@ -80,8 +80,8 @@ START_TEST(detectors_grow_by_what_elsa_adds)
 }
 END_TEST
 
-/* Tables 7 and 8: S has twelve blocks of stage 3 more than T.  With Mask R-CNN, whose row is from another paper, the
- * windows of Swin-S are not padded (left open).  Tolerance: 1. */
+/* Tables 7 and 8: S has twelve blocks of stage 3 more than T.  With Mask R-CNN, a row from another paper, the windows
+ * of Swin-S are not padded (left open).  Tolerance: 1. */
 static const struct { const char *table, *row, *less; size_t H, W; bool padded, follows; } deeper[] = {
     {"7", "Cascade, Swin-S", "Cascade, Swin-T", 50, 80, true, true},
     {"7", "Swin-S", "Swin-T", 50, 80, false, true},

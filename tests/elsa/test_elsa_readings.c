@@ -1,13 +1,13 @@
-/* test_elsa_readings.c -- layers that ELSA speaks of, against the operators
+/* test_elsa_readings.c -- layers that ELSA mentions, against the operators
  *
- * Where all sums are exact, numbers are whole and the tolerance is zero. */
+ * Tests on integers are exact: their tolerance is zero. */
 
 #include "elsa_case.h"
 #include "../../naive/attention.h"
 #include "../../reference/msa.h"
 
-/* ELSA, Eq. 2 and 4. Each token of an outlooker makes nine filters, one for each neighbour, and y_i adds what the
- * tokens around i give to i: y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax. */
+/* ELSA, Eq. 2 and 4: an outlooker is nine layers of Eq. 4, shifted and added.  Each token makes nine filters, one per
+ * neighbour: y_i = sum_m f^m_(i - m), where f^m has the term qr and a softmax. */
 START_TEST(outlooker_is_nine_filters_moved_and_added)
 {
     struct fixture t = fixture("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
@@ -16,34 +16,35 @@ START_TEST(outlooker_is_nine_filters_moved_and_added)
     pass_x(&t, true);
     for (int c = 0; c < 25; c++)
         for (int m = 0; m < 9; m++) {
-            int i = beside(c, 5, 5, m / 3 - 1, m % 3 - 1);
+            int i = neighbour(c, 5, 5, m / 3 - 1, m % 3 - 1);
             real filter[9];
             for (int n = 0; n < 9; n++) filter[n] = w[m * 9 + n] * t.x[c];
             elsa_normalise(filter, 9, ELSA_SOFTMAX);
             for (int n = 0; n < 9; n++) {
-                int j = beside(c, 5, 5, n / 3 - 1, n % 3 - 1);
+                int j = neighbour(c, 5, 5, n / 3 - 1, n % 3 - 1);
                 if (i >= 0 && j >= 0) y[i] += filter[n] * t.x[j];
             }
         }
     for (int f = 0; f < 2; f++) {
-        real *sum = zeros(25), *astray = zeros(25);
+        real *sum = zeros(25), *reversed = zeros(25);
         for (int m = 0; m < 9; m++) {
             memcpy(fixture_tensor(&t, "rk"), w + 9 * m, 9 * sizeof *w);
             real *answer = fixture_run(&t, f ? "fast" : "naive", 1);
             for (int c = 0; c < 25; c++) {
-                int i = beside(c, 5, 5, m / 3 - 1, m % 3 - 1), other = beside(c, 5, 5, 1 - m / 3, 1 - m % 3);
+                int i = neighbour(c, 5, 5, m / 3 - 1, m % 3 - 1), other = neighbour(c, 5, 5, 1 - m / 3, 1 - m % 3);
                 if (i >= 0) sum[i] += answer[c];
-                if (other >= 0) astray[other] += answer[c];
+                if (other >= 0) reversed[other] += answer[c];
             }
         }
         within(f ? "fast" : "naive", relative_difference(sum, y, 25), 9 * elsa_tolerance(&t.problem));
-        beyond("    moved the other way", relative_difference(astray, y, 25), 0.01);
+        beyond("    shifted the other way", relative_difference(reversed, y, 25), 0.01);
     }
 }
 END_TEST
 
-/* ELSA, App. A, leaves open what it divides by; the code has n - 1. Tolerance as in
- * filter_norm_forgets_scale_and_offset; our 1e-10 under the root and theirs after it make 1.5e-10 of an entry. */
+/* ELSA, App. A, leaves the divisor of the filter norm open; the code has n - 1, we have n, which is a constant factor.
+ * Tolerance as in filter_norm_ignores_scale_and_offset; 1e-10 under our root and after theirs make 1.5e-10 of an
+ * entry. */
 START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
 {
     static const size_t entries[] = {9, 25, 49};
@@ -65,8 +66,8 @@ START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
 }
 END_TEST
 
-/* ELSA, Sec. 5, said of terms, without a softmax: y(2x) = 2^o y(x) for each term, and the third difference of all four
- * is 6 times y of qk alone. */
+/* ELSA, Sec. 5, on the terms without a softmax: y(2x) = 2^o y(x) for each term, o its order, and the third difference
+ * of all four is 6 times y of qk alone. */
 START_TEST(net7_is_of_third_order)
 {
     static const struct { const char *terms; int factor; } term[] = {
@@ -80,7 +81,7 @@ START_TEST(net7_is_of_third_order)
             snprintf(options, sizeof options, "--grid 4x5 --kernel 3 --heads 2 --equation 4 --norm identity --terms %s",
                      term[k].terms);
             struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
-            make_whole(&t, false);
+            make_integer(&t, false);
             real *one = fixture_run(&t, form, 1), *two = fixture_run_on(&t, form, 1, sum_of(t.x, 1, t.x, t.inputs));
             real *three = fixture_run_on(&t, form, 1, sum_of(t.x, 2, t.x, t.inputs));
             if (!k) cubic = one;
@@ -96,11 +97,11 @@ START_TEST(net7_is_of_third_order)
 }
 END_TEST
 
-/* ELSA, App. C, leaves open how its matrices are indexed; by offsets, here. msa, and Eq. 8 and 5 of ELSA's naive
- * form with 7 x 7 neighbours, which are the whole image. Tolerance: 32 sqrt(24) u, sums of 12 products. */
+/* ELSA, App. C, leaves open how its matrices are indexed; we index by offsets.  msa then equals Eq. 8 and 5 of ELSA's
+ * naive form with 7 x 7 neighbours, the whole image.  Tolerance: 32 sqrt(24) u, sums of 12 products. */
 START_TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
-    const struct subject s = {"3x4", 8, 2, 7, 1, 7};
+    const struct scene_shape s = {"3x4", 8, 2, 7, 1, 7};
     struct fixture t = fixture("--grid 3x4 --heads 2 --lambda 2 --gamma 0.5 --head-map block", &msa, 1, 8, "",
                            "rpe w_o b_o b_qkv");
     struct scene m = empty_scene(&s);

@@ -1,41 +1,43 @@
 /* test_elsa_theorems.c -- theorems about ELSA
  *
- * Its relatives as cases of Eq. 4, the orders of its terms, where it sees, and the ghost head. Where all sums are
- * exact, numbers are whole and the tolerance is zero. */
+ * Other layers as cases of Eq. 4, the orders of its terms, positions and borders, the ghost head.  Tests on integers
+ * are exact: their tolerance is zero. */
 
 #include "elsa_case.h"
 #include "../../reference/msa.h"
 
 /* ---- the paradigm ---------------------------------------------------- */
 
-/* ELSA, Eq. 1 and 4, Sec. 4.3: the term b alone, identity, one head per channel. In windows it is Net4. */
+/* ELSA, Eq. 1 and 4, Sec. 4.3: the term b alone with the identity norm and one head per channel is a depth-wise
+ * convolution.  In windows it is Net4. */
 START_TEST(depthwise_convolution_is_a_case_of_eq4)
 {
     const int edge = _i ? 5 : 3;                        /* offsets in a table: of a window, or of a neighbourhood */
-    struct fixture t = fixture(_i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --area window --terms b --norm identity"
-                           : "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
-                           "w_o b_o b_qkv");
-    make_whole(&t, true);
+    const char *options = _i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity --area window"
+                             : "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity";
+    struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
+    make_integer(&t, true);
     const real *rb = fixture_tensor(&t, "rb");
     real *y = zeros(t.outputs);
     for (int i = 0; i < 54; i++)
         for (int n = 0; n < edge * edge; n++) {
-            int dy = n / edge - edge / 2, dx = n % edge - edge / 2, j = beside(i, 6, 9, dy, dx);
+            int dy = n / edge - edge / 2, dx = n % edge - edge / 2, j = neighbour(i, 6, 9, dy, dx);
             if (j < 0 || (_i && (j / 27 != i / 27 || j % 9 / 3 != i % 9 / 3))) continue;
             for (int c = 0; c < 4; c++) y[i * 4 + c] += rb[c * edge * edge + n] * t.x[j * 4 + c];
         }
-    both_equal(&t, y);
+    all_forms_equal(&t, y);
 }
 END_TEST
 
-/* ELSA, Eq. 2 and 4: every token makes its filter by a linear map of itself, as in Involution. The query is x. With a
- * bias and the filter norm it is DDF's filter of tokens; that of channels comes from the mean of the image. */
+/* ELSA, Eq. 2 and 4: with the term qr, every token makes its filter by a linear map of itself, as in Involution.  With
+ * a bias and the filter norm it is DDF's filter of tokens; DDF makes its filter of channels from the mean of the
+ * image. */
 START_TEST(dynamic_filter_is_a_case_of_eq4)
 {
     struct fixture t = fixture(_i ? "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr+b --norm filter"
                            : "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
                            "w_o b_o b_qkv");
-    if (_i == 0) make_whole(&t, true);
+    if (_i == 0) make_integer(&t, true);
     pass_x(&t, true);
     real *filter = matrix_product(t.x, fixture_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
     for (int ia = 0; _i && ia < 20 * 2; ia++) {
@@ -44,16 +46,16 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
     }
     for (int i = 0; i < 20; i++)
         for (int n = 0; n < 9; n++) {
-            int j = beside(i, 4, 5, n / 3 - 1, n % 3 - 1);
+            int j = neighbour(i, 4, 5, n / 3 - 1, n % 3 - 1);
             for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += filter[(i * 2 + c / 2) * 9 + n] * t.x[j * 4 + c];
         }
     if (_i) forms_within(&t, y, elsa_tolerance(&t.problem));
-    else both_equal(&t, y);
+    else all_forms_equal(&t, y);
 }
 END_TEST
 
-/* ELSA, Eq. 3 and 4, Tab. 1: Net1; with b Swin's attention, on one window, where both tables have the same
- * offsets. */
+/* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1); with b it is Swin's attention, tested
+ * on one window, where both tables have the same offsets. */
 START_TEST(local_self_attention_is_a_case_of_eq4)
 {
     static const struct { const char *ours, *theirs, *without; } net[] = {
@@ -78,7 +80,7 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
 }
 END_TEST
 
-/* ELSA, Eq. 4 and 6: Net6-N. */
+/* ELSA, Eq. 4 and 6: Eq. 6 with head map block is Eq. 4 with the terms qr+rk+b (Net6-N). */
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
     static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
@@ -94,7 +96,7 @@ START_TEST(eq6_is_eq4_without_the_dot_product)
 }
 END_TEST
 
-/* ELSA, Eq. 4, Tab. 1. */
+/* ELSA, Eq. 4, Tab. 1: with the identity norm y is the sum of y of each term. */
 START_TEST(terms_of_eq4_add_without_a_norm)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
@@ -105,7 +107,7 @@ START_TEST(terms_of_eq4_add_without_a_norm)
                  "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
                  _i ? "window" : "neighbourhood", terms[s]);
         struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
-        make_whole(&t, true);
+        make_integer(&t, true);
         y[s] = fixture_run(&t, _i ? "naive" : "fast", 1);
         if (s < 4) sum = sum_of(sum, 1, y[s], 36 * 4);
     }
@@ -116,12 +118,12 @@ END_TEST
 
 /* ---- orders and norms ------------------------------------------------ */
 
-/* ELSA, Sec. 5. Without the softmax and rb Eq. 7 is of third order in x, and Eq. 6 of second. Net7 is in
+/* ELSA, Sec. 5: without the softmax and rb, Eq. 7 is of third order in x, Eq. 6 of second.  For Net7 see
  * net7_is_of_third_order. */
 START_TEST(hadamard_attention_is_of_third_order)
 {
-    const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
-    struct scene m = whole_scene(&s), doubled = m;
+    const struct scene_shape s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
+    struct scene m = integer_scene(&s), doubled = m;
     size_t tokens = 20 * 4;
     m.params.rb = zeros(18);
     make_logits(&m);
@@ -138,9 +140,9 @@ START_TEST(hadamard_attention_is_of_third_order)
 }
 END_TEST
 
-/* ELSA, Sec. 4.2, App. A. A softmax forgets the offset alone. We divide by the deviation over n. Tolerance: 128
- * sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
-START_TEST(filter_norm_forgets_scale_and_offset)
+/* ELSA, Sec. 4.2, App. A: the filter norm ignores scale and offset, the softmax only the offset.  Tolerance:
+ * 128 sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
+START_TEST(filter_norm_ignores_scale_and_offset)
 {
     static const double offset[] = {0.1, 3.3, 100.3, 1000.7};
     const real *five = filled(49, 5);
@@ -166,10 +168,10 @@ START_TEST(filter_norm_forgets_scale_and_offset)
 }
 END_TEST
 
-/* ---- where it sees --------------------------------------------------- */
+/* ---- positions ------------------------------------------------------- */
 
-/* y of a strip of 12 rows, cut from a longer one at row `from`. */
-static real *seen_from(const char *options, size_t from, size_t outputs)
+/* y of 12 rows, cut from a longer image at row `from`. */
+static real *cut_at(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
     struct fixture t = fixture(options, &elsa, 1, 6, "", without);
@@ -179,14 +181,15 @@ static real *seen_from(const char *options, size_t from, size_t outputs)
     return fixture_run(&t, "naive", 1);
 }
 
-/* ELSA, Sec. 4.2 and 4.3. Two rows away from both views' borders. Windows commute with shifts by whole windows. */
+/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Compared two
+ * rows away from the borders. */
 START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
                              : "--grid 12x9 --kernel 3 --heads 2";
     size_t outputs = 12 * 9 * 6, row = 9 * 6;
-    real *still = seen_from(options, 0, outputs);
-    real *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
+    real *still = cut_at(options, 0, outputs);
+    real *one = cut_at(options, 1, outputs), *three = cut_at(options, 3, outputs);
     double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
     for (size_t r = 4; r < 10; r++) {
         worse(&by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
@@ -198,11 +201,11 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 }
 END_TEST
 
-/* ELSA, Algorithm 2: nn.Unfold pads with zeros, which take weight. Where all scores are zero the corner loses 33 of 49
- * neighbours and the middle of an edge 21; f of ones lacks this share of 1. */
-START_TEST(weight_leaks_to_the_frame_of_zeros)
+/* ELSA, Algorithm 2: nn.Unfold pads with zeros, which get weight.  If all scores are zero, a corner loses 33 of its 49
+ * neighbours and the middle of an edge 21; with values of 1, f lacks this share of 1. */
+START_TEST(softmax_weight_is_lost_to_zero_padding)
 {
-    const struct subject s = {"14x14", 24, 3, 7, 1, 7};
+    const struct scene_shape s = {"14x14", 24, 3, 7, 1, 7};
     struct scene m = normal_scene(&s);
     m.v = filled(196 * 24, 1);
     m.q = m.k = zeros(196 * 24);
@@ -219,7 +222,8 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
 }
 END_TEST
 
-/* In the authors' code, not in the paper: tokens whose coordinates agree modulo d are a grid of their own. */
+/* In the authors' code, not in the paper: with dilation d, tokens whose coordinates agree modulo d are a separate
+ * grid. */
 START_TEST(dilation_interleaves_images)
 {
     struct fixture whole = fixture("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
@@ -239,10 +243,11 @@ START_TEST(dilation_interleaves_images)
 }
 END_TEST
 
-/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, entries in row-major order. */
+/* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}, entries row-major; both offsets run from i to
+ * j. */
 START_TEST(impulse_in_v_reads_back_the_filter)
 {
-    const struct subject s = {"5x6", 2, 2, 3, 1, 7};
+    const struct scene_shape s = {"5x6", 2, 2, 3, 1, 7};
     struct scene m = normal_scene(&s);
     real *impulse = zeros(60);
     impulse[(2 * 6 + 3) * 2] = 1;                       /* token (2, 3), channel 0 */
@@ -259,10 +264,10 @@ END_TEST
 
 /* ---- the ghost head -------------------------------------------------- */
 
-/* An image with ghost matrices, after all steps of the naive form. */
+/* A scene with ghost matrices, after all steps of the naive form. */
 static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
-    const struct subject s = {"4x5", 6, 2, 3, 1, 7};
+    const struct scene_shape s = {"4x5", 6, 2, 3, 1, 7};
     struct scene m = normal_scene(&s);
     real *factor = normal(21, 54), *summand = normal(22, 54);
     for (size_t i = 0; i < 54; i++) {
@@ -276,8 +281,8 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
     return m;
 }
 
-/* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h. The authors' code takes c div (C/h), which a permutation of
- * the channels turns into the first. */
+/* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h.  The authors' code has c div (C/h); a permutation of the
+ * channels turns one into the other. */
 START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 {
     struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
@@ -285,7 +290,7 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
     unequal(modulo.filters, block.filters, 6 * plane);
     real *factor = zeros(54), *summand = zeros(54);
     for (size_t c = 0; c < 6; c++) {
-        size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
+        size_t to = c % 2 * 3 + c / 2;          /* channel c/2 of head c mod 2 */
         ck_assert_uint_eq(ghost_head(&modulo.params.ghost, c), c % 2);
         ck_assert_uint_eq(ghost_head(&block.params.ghost, to), c % 2);
         memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
@@ -299,7 +304,7 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 }
 END_TEST
 
-/* ELSA, Eq. 8. */
+/* ELSA, Eq. 8: lambda = 0 removes the factors, gamma = 0 the summands. */
 START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
 {
     struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);
@@ -326,12 +331,12 @@ int main(void)
     tcase_add_loop_test(paradigm, terms_of_eq4_add_without_a_norm, 0, 2);
     TCase *orders = add_case(suite, "orders and norms");
     tcase_add_loop_test(orders, hadamard_attention_is_of_third_order, 0, 2);
-    tcase_add_test(orders, filter_norm_forgets_scale_and_offset);
-    TCase *places = add_case(suite, "where it sees");
-    tcase_add_loop_test(places, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
-    tcase_add_test(places, weight_leaks_to_the_frame_of_zeros);
-    tcase_add_loop_test(places, dilation_interleaves_images, 0, 2);
-    tcase_add_test(places, impulse_in_v_reads_back_the_filter);
+    tcase_add_test(orders, filter_norm_ignores_scale_and_offset);
+    TCase *positions = add_case(suite, "positions");
+    tcase_add_loop_test(positions, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
+    tcase_add_test(positions, softmax_weight_is_lost_to_zero_padding);
+    tcase_add_loop_test(positions, dilation_interleaves_images, 0, 2);
+    tcase_add_test(positions, impulse_in_v_reads_back_the_filter);
     TCase *ghost = add_case(suite, "the ghost head");
     tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
     tcase_add_test(ghost, lambda_and_gamma_remove_halves_of_the_ghost_head);

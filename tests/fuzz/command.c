@@ -128,9 +128,9 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
         if (!strcmp(word[w], "-o") && w + 1 < words) output = word[w + 1];
     }
     const struct command *command = words ? command_find(commands, word[0]) : NULL;
-    if (command && !most_memory && declaration_option(&command->own, "max-memory") >= 0)
+    if (command && !most_memory && declaration_option(&command->declaration, "max-memory") >= 0)
         word[words++] = "--max-memory=" MEMORY;
-    if (command && !most_work && declaration_option(&command->own, "max-work") >= 0)
+    if (command && !most_work && declaration_option(&command->declaration, "max-work") >= 0)
         word[words++] = "--max-work=" WORK;
 
     /* Step 2: write the files and run the command. */

@@ -1,4 +1,4 @@
-/* test_hilo.c -- HiLo's forms agree, and what is special to HiLo; theorems stand in test_hilo_theorems.c */
+/* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN; theorems are in test_hilo_theorems.c */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -6,9 +6,9 @@
 #include "../../fast/tuned/attention.h"
 #include "../../fast/tuned/hilo/window_attention.h"
 
-/* Grids one token wide, prime, smaller than a window, not divided by it; windows that fill vectors, more and fewer; one
- * branch alone; one channel per head, odd numbers; more queries than a block, more windows than a tile; some biases
- * left out. */
+/* Grids one token wide, of prime sizes, smaller than a window, not divisible by it; windows that fill vectors, and
+ * larger and smaller ones; one branch alone; one channel per head, odd numbers of channels; more queries than a block;
+ * more windows than a tile; some biases left out. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1", 1, 1, "", ""},
     {"--grid 1x1 --window 5 --alpha 0.5 --heads 2", 2, 2, "", ""},
@@ -37,7 +37,7 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* With padding and without, windows that fill vectors and that do not, one branch alone, pooled queries. */
+/* With padding and without; windows that fill vectors and that do not; one branch alone; pooled queries. */
 static const struct battery_case counted[] = {
     {"--grid 1x1", 1, 1, "", ""},
     {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6, "", ""},
@@ -102,10 +102,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Plain: both branches
- * of all images, and the keys and values of a window.  Fast: one image, the parameters once more, a tile, s^2 (3 c + s^2)
- * vectors for small windows or 4 s^2 c reals for a large one.
- * Not stated: naive on large planes, where it is slow; heads that fill no vector; pooled queries. */
+/* The memory stated in reference/hilo.h.  Left out: the naive form on large planes, where it is slow; in the fast form
+ * heads that do not fill vectors, and pooled queries. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);
@@ -130,9 +128,9 @@ static double stated(const struct problem *p, const struct form *form)
          * sizeof(real);
 }
 
-/* HiLo, A.4: "interpolation (e.g. bilinear)".  A window's row stands at the window's centre (align_corners = false).
- * Expected values by hand: exact for windows of four, within 4 u of 3 for thirds. */
-START_TEST(rows_of_windows_are_spread_bilinearly)
+/* HiLo, A.4: "interpolation (e.g. bilinear)".  A window's row lies at the window's centre (align_corners = false).
+ * Expected values by hand: exact for windows of 4; for windows of 3 within 4 u of values up to 3. */
+START_TEST(window_rows_are_interpolated_bilinearly)
 {
     static const real four[] = {0, 0, 1, 3, 5, 7, 8, 8}, three[] = {0, 0, 1, 2, 3, 3};
     struct hilo_problem z = sizes_of("--grid 4x8 --window 4 --pooled-queries", 1, 1);
@@ -145,14 +143,14 @@ START_TEST(rows_of_windows_are_spread_bilinearly)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1, "Head splitting": Lo-Fi has floor(alpha h) heads, computed in double (0.29 times 100 is less than
- * 29).  Tab. 7: with windows of one token it has all. */
+/* HiLo, Sec. 4.1, "Head splitting": Lo-Fi has floor(alpha h) heads, computed in double (0.29 * 100 < 29).  Tab. 7: with
+ * windows of one token it has all heads. */
 static const struct { const char *options; size_t low, high; } split[] = {
     {"--heads 12", 10, 2}, {"--heads 12 --alpha 1", 12, 0}, {"--heads 12 --alpha 0", 0, 12}, {"--heads 10", 9, 1},
     {"--heads 1 --alpha 0.99", 0, 1}, {"--heads 100 --alpha 0.29", 28, 72}, {"--heads 10 --alpha 0.7", 7, 3},
     {"--heads 12 --alpha 0 --window 1", 12, 0},
 };
-START_TEST(heads_are_shared_out_in_whole_numbers)
+START_TEST(heads_are_split_in_whole_numbers)
 {
     char options[64];
     snprintf(options, sizeof options, "--grid 2x2 %s", split[_i].options);
@@ -161,8 +159,8 @@ START_TEST(heads_are_shared_out_in_whole_numbers)
 }
 END_TEST
 
-/* In the plain and the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although
- * windows share vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
+/* Hi-Fi, plain and fast: NaN in token (3, 2) of 5 x 7 reaches only its own window, although windows share vectors.  In
+ * the naive form it reaches all windows, as the mask's zero weights multiply it. */
 START_TEST(nan_stays_in_its_window)
 {
     char options[64];
@@ -192,9 +190,9 @@ int main(void)
     };
     Suite *suite = suite_create("HiLo");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "HiLo alone");
-    tcase_add_test(special, rows_of_windows_are_spread_bilinearly);
-    tcase_add_loop_test(special, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
+    TCase *special = add_case(suite, "interpolation, heads, NaN");
+    tcase_add_test(special, window_rows_are_interpolated_bilinearly);
+    tcase_add_loop_test(special, heads_are_split_in_whole_numbers, 0, (int)COUNT(split));
     tcase_add_loop_test(special, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

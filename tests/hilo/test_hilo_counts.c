@@ -1,6 +1,6 @@
-/* test_hilo_counts.c -- what HiLo costs by the paper's equations and tables; test_hilo.c counts whole forms
+/* test_hilo_counts.c -- the cost of HiLo by the paper's equations and tables; test_hilo.c counts whole forms
  *
- * Counts are whole numbers and exact.  BLAS makes the projections: tokens times the entries of a weight. */
+ * Counts are exact integers.  BLAS computes the projections; they count as tokens times entries of a weight. */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -11,7 +11,7 @@ void counted_attention(real *y, real *a, const real *q, const real *k, const rea
                        size_t queries, size_t keys, size_t channels);
 void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
 
-/* Padding, none, windows by lanes and by tiles, all heads in one branch, pooled queries. */
+/* With padding and without; windows in lanes and in tiles; all heads in one branch; pooled queries. */
 static const struct { const char *options; size_t batch, channels; } size[] = {
     {"--grid 1x1", 1, 1},
     {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6},
@@ -24,7 +24,7 @@ static const struct { const char *options; size_t batch, channels; } size[] = {
     {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4},
 };
 
-/* Multiplications of one head's scores and means, without those by the scale. */
+/* Multiplications of one head's attention, without those by the scale. */
 static double counted_head(size_t queries, size_t keys, size_t c)
 {
     multiplications();
@@ -33,9 +33,8 @@ static double counted_head(size_t queries, size_t keys, size_t c)
     return (double)multiplications() - (double)(queries * keys);
 }
 
-/* The fast form's formula is what its parts multiply: a projection for each token, one of each window for keys and
- * values, s^2 queries and keys for each window and head of Hi-Fi, n keys for each query of Lo-Fi, and N/M of
- * spreading the padded plane. */
+/* The fast form's multiply_adds equals the sum of its parts: projections of tokens and windows, s^2 queries and keys
+ * for each window and head of Hi-Fi, n keys for each query of Lo-Fi, and N/M of interpolating the padded plane. */
 START_TEST(fast_hilo_multiplies_as_its_cores_do)
 {
     struct fixture t = fixture(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
@@ -57,7 +56,8 @@ END_TEST
 
 /* ---- Eq. 7 to 12 ------------------------------------------------------------ */
 
-/* HiLo, Eq. 7-12, A.2, term by term, with half of the heads in each branch.  The sum is the fast form's formula. */
+/* HiLo, Eq. 7-12, A.2: each term holds, with half of the heads in each branch; their sum is the fast form's
+ * multiply_adds. */
 START_TEST(costs_of_equations_7_to_12)
 {
     static const char *const options[] = {
@@ -93,7 +93,7 @@ static double layer(const char *options, size_t edge, size_t channels)
     return multiply_adds_of(&p);
 }
 
-/* One half of the heads in Lo-Fi by Eq. 10-12; in Hi-Fi, the rest. */
+/* Lo-Fi's cost with half of the heads, by Eq. 10-12; Hi-Fi's, the rest. */
 static double low_half(double N, double D, double s)
 {
     return (0.75 + 1 / (s * s)) * N * D * D + N * N * D / (s * s);
@@ -104,10 +104,10 @@ static double high_half(const char *options, size_t edge, size_t D, double s)
     return layer(options, edge, D) - low_half((double)(edge * edge), (double)D, s);
 }
 
-/* HiLo, Sec. 4.1, Fig. 2 a, b: on small planes Hi-Fi and Lo-Fi cost about the same, on large ones Lo-Fi's square is
- * more. Both are equal at N = (s^2 - 1) D + s^4: with D = 768 at 2320 tokens (between 48^2 and 50^2) for s = 2, at
- * 11776 (between 108^2 and 112^2) for s = 4. */
-START_TEST(lofi_overtakes_hifi)
+/* HiLo, Sec. 4.1, Fig. 2 a, b: on small planes the branches cost about the same, on large ones Lo-Fi costs more, as its
+ * cost grows with N^2.  They are equal at N = (s^2 - 1) D + s^4: with D = 768 at 2320 tokens (between 48^2 and 50^2)
+ * for s = 2, at 11776 (between 108^2 and 112^2) for s = 4. */
+START_TEST(lofi_costs_more_than_hifi_on_large_planes)
 {
     static const char *const two = "--heads 12 --alpha 0.5", *const four = "--heads 12 --alpha 0.5 --window 4";
     double even = (4 - 1) * 768 + 16, ratio = high_half(two, 14, 768, 2) / low_half(196, 768, 2);
@@ -121,8 +121,9 @@ START_TEST(lofi_overtakes_hifi)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1, Fig. 2 c: larger windows save up to a size.  Both halves depend on s by N D (s^2 + (N + D) / s^2),
- * least at s^4 = N + D, D = 768: 24 x 24 tokens fall until s = 6 (root 6.05), 96 x 96 until s = 12 (root 10.0). */
+/* HiLo, Sec. 4.1, Fig. 2 c: larger windows save up to a size.  The cost depends on s by N D (s^2 + (N + D) / s^2),
+ * which is least at s^4 = N + D.  With D = 768 the cost falls until s = 6 for 24 x 24 tokens (root 6.05), until s = 12
+ * for 96 x 96 (root 10.0). */
 START_TEST(larger_windows_save_up_to_a_fourth_root)
 {
     static const size_t window[] = {1, 2, 3, 4, 6, 8, 12, 16};
@@ -149,9 +150,10 @@ static double with_heads(size_t low, size_t edge)
 }
 
 /* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": in stage 3 of LITv2-S until alpha = 0.9, ten
- * heads.  The sum is a parabola in ld, least at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  By N: the first
- * head saves nothing from 2704 = 52^2 on; all heads cost what none do at 1168, between 34^2 and 36^2. */
-START_TEST(more_alpha_saves_up_to_ten_heads)
+ * heads.  The cost is a parabola in ld with its minimum at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  From N
+ * = 2704 = 52^2 on the first head saves nothing.  At N = 1168, between 34^2 and 36^2, all heads in Lo-Fi cost the same
+ * as none. */
+START_TEST(larger_alpha_saves_up_to_ten_heads)
 {
     double before = 0, best = 384 - 384 / 8.0 + 2 - 196 / 8.0;
     for (size_t low = 0; low <= 12; low++) {
@@ -168,9 +170,9 @@ END_TEST
 
 /* ---- the tables --------------------------------------------------------- */
 
-/* HiLo, Table 8, A.3, "mainly due to the extra cost from padding": all six follow if the padded plane, 14, 15, 16,
- * 15, 18 and 14 tokens wide, is projected; three of them do not if it is not, as in our fast form.  With windows of
- * two, the network takes 3.725 G (reference/published/layers.tsv). */
+/* HiLo, Table 8, A.3, "mainly due to the extra cost from padding": all six numbers follow if the padded plane (14, 15,
+ * 16, 15, 18 and 14 tokens wide) is projected.  If it is not, as in our fast form, three do not follow.  With windows
+ * of 2 the network has 3.725 G (reference/published/layers.tsv). */
 START_TEST(flops_of_table_8_are_padding)
 {
     static const char *const window[] = {"2", "3", "4", "5", "6", "7"};
@@ -188,7 +190,7 @@ START_TEST(flops_of_table_8_are_padding)
 }
 END_TEST
 
-/* HiLo, Table 9.  The interpolation is one part in two hundred of what is saved. */
+/* HiLo, Table 9: pooled queries need fewer multiply-adds; the interpolation costs about 1/200 of the saving. */
 START_TEST(pooled_queries_cost_less_arithmetic)
 {
     double plain = layer("--heads 12", 14, 384), pooled = layer("--heads 12 --pooled-queries", 14, 384);
@@ -198,7 +200,8 @@ START_TEST(pooled_queries_cost_less_arithmetic)
 }
 END_TEST
 
-/* Sec. 4.1, "doubling heads results in more computational cost", of the layer of Table 10. */
+/* HiLo, Sec. 4.1, "doubling heads results in more computational cost": for the layer of Table 10, all heads in both
+ * branches cost more than self-attention. */
 START_TEST(doubled_heads_cost_more_than_self_attention)
 {
     const char *const plane = "--grid 14x14 --heads 12";
@@ -211,8 +214,8 @@ START_TEST(doubled_heads_cost_more_than_self_attention)
 }
 END_TEST
 
-/* Sec. 4.1, "each attention has a lower complexity than a standard MSA"; half of the heads in each branch.
- * Both branches, less Lo-Fi's count by Eq. 10 to 12, is Hi-Fi's. */
+/* HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA": holds with half of the heads in each
+ * branch.  Lo-Fi's cost is by Eq. 10-12, Hi-Fi's is the rest. */
 START_TEST(either_branch_costs_less_than_self_attention)
 {
     static const size_t channels[] = {24, 384, 768}, window[] = {2, 3, 4, 7}, windows[] = {2, 4, 8};
@@ -239,9 +242,9 @@ int main(void)
     TCase *arithmetic = add_case(suite, "arithmetic");
     tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_cores_do, 0, (int)COUNT(size));
     tcase_add_loop_test(arithmetic, costs_of_equations_7_to_12, 0, 3);
-    tcase_add_test(arithmetic, lofi_overtakes_hifi);
+    tcase_add_test(arithmetic, lofi_costs_more_than_hifi_on_large_planes);
     tcase_add_test(arithmetic, larger_windows_save_up_to_a_fourth_root);
-    tcase_add_test(arithmetic, more_alpha_saves_up_to_ten_heads);
+    tcase_add_test(arithmetic, larger_alpha_saves_up_to_ten_heads);
     TCase *tables = add_case(suite, "tables");
     tcase_add_test(tables, flops_of_table_8_are_padding);
     tcase_add_test(tables, pooled_queries_cost_less_arithmetic);

@@ -1,4 +1,4 @@
-/* test_hilo_readings.c -- what HiLo says of positions (Sec. 3 and 4.2): tables of offsets, and the border */
+/* test_hilo_readings.c -- HiLo on positions (Sec. 3 and 4.2): tables of offsets, and the border */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -6,7 +6,7 @@
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* A file with all tensors of an operator on 14 x 14 tokens but one, x of another plane. */
+/* A file with the tensors of an operator on 14 x 14 tokens, without one of them, and x with `tokens` tokens. */
 static struct tensors file_without(const struct declaration *d, size_t tokens, const char *without)
 {
     struct problem p = shaped("--grid 14x14 --heads 3", d, 1, 24, "", without);
@@ -31,8 +31,9 @@ static status bind_on_50x80(const struct declaration *d, const char *without)
     return s;
 }
 
-/* HiLo, Sec. 3 and 4.2. 27^2 = 729 offsets at 224 x 224 pixels, 99 * 159 = 15741 at 800 x 1280. The files of the
- * first, with x of the second: one with a table is rejected, HiLo's and one without are taken. */
+/* HiLo, Sec. 3 and 4.2: a table of offsets fits one plane only.  It has 27^2 = 729 entries at 224 x 224 pixels, 99 *
+ * 159 = 15741 at 800 x 1280.  With x of the larger plane, a smaller file with a table is rejected; without one it
+ * fits. */
 START_TEST(relative_positions_belong_to_their_plane)
 {
     struct problem small = shaped("--grid 14x14 --heads 3", &msa, 1, 24, "", "");
@@ -46,8 +47,8 @@ START_TEST(relative_positions_belong_to_their_plane)
 }
 END_TEST
 
-/* HiLo, Sec. 4.2. Equal tokens have equal outputs, but not on a plane padded with zeros. A convolution does see it:
- * zero_padding_reveals_the_border. */
+/* HiLo, Sec. 4.2: equal tokens have equal outputs, unless the plane is padded with zeros.  A convolution does detect
+ * the border: zero_padding_reveals_the_border. */
 START_TEST(attention_does_not_see_the_border)
 {
     enum { N = 36, C = 2 };

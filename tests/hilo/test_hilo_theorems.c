@@ -1,7 +1,7 @@
 /* test_hilo_theorems.c -- theorems about HiLo
  *
- * Its limits (alpha, window), why Lo-Fi needs only N/s^2 keys, what the padding does, which permutations it commutes
- * with, and which frequencies each branch passes. */
+ * Limits of alpha and window; why N/s^2 keys suffice for Lo-Fi; the padding; permutations that HiLo commutes with; the
+ * frequencies that each branch passes. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static real *columns_of(const real *first, size_t stride, size_t rows, size_t co
     return dense;
 }
 
-/* The attention of the naive form, one head on dense rows. */
+/* Naive attention of one head on dense rows. */
 static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
                      size_t c)
 {
@@ -33,9 +33,10 @@ static real *head_of(const real *q, const real *k, const real *v, const real *r,
     return y;
 }
 
-/* ---- its ends ----------------------------------------------------------- */
+/* ---- limits -------------------------------------------------------------- */
 
-/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10. Windows of another edge differ by more than a tenth. */
+/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10: with alpha 0 it is window attention.  Windows of another
+ * edge differ by more than 0.1. */
 START_TEST(alpha_zero_is_window_attention)
 {
     static const char *const windows[] = {"--grid 6x12 --heads 3 --window 2", "--grid 6x12 --heads 3 --window 3"};
@@ -55,7 +56,8 @@ START_TEST(alpha_zero_is_window_attention)
 }
 END_TEST
 
-/* HiLo, A.1: the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. Windows of 2 differ by a tenth. */
+/* HiLo, A.1, the last stage of LITv2: with windows of 1 it is self-attention; w_qkv stacks l_q and l_kv, w_o is l_proj.
+ * Windows of 2 differ by more than 0.1. */
 START_TEST(window_of_one_is_self_attention)
 {
     static const char *const options[] = {
@@ -78,7 +80,8 @@ START_TEST(window_of_one_is_self_attention)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values of the windows' means, without the naive form's repeated keys. */
+/* HiLo, Sec. 4.1: with alpha 1 it is the attention of N queries to N/s^2 keys and values, projected from window
+ * means. */
 START_TEST(alpha_one_is_lofi_alone)
 {
     enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
@@ -98,8 +101,8 @@ START_TEST(alpha_one_is_lofi_alone)
 }
 END_TEST
 
-/* HiLo, Eq. 6. A tensor replaced changes channels of its own branch, and no bit of the other's. */
-START_TEST(branches_do_not_meet)
+/* HiLo, Eq. 6: replacing a tensor changes outputs of its own branch and no bit of the other's. */
+START_TEST(branches_are_independent)
 {
     struct fixture t = fixture("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
     size_t hd = problem_size(&t.problem, "hd");
@@ -123,10 +126,10 @@ START_TEST(branches_do_not_meet)
 }
 END_TEST
 
-/* ---- why N/s^2 keys are enough -------------------------------------------- */
+/* ---- why N/s^2 keys suffice ----------------------------------------------- */
 
-/* HiLo, Sec. 4.1. s^2 equal keys with equal values leave the softmax's mean; one more of the first key moves it.
- * Tolerance: scores are equal to the bit, and weights and means are sums of M and of n terms. */
+/* HiLo, Sec. 4.1: s^2 copies of every key and value leave the output; one more copy of the first key changes it.
+ * Tolerance: scores have equal bits; weights and outputs are sums of M and of n terms. */
 START_TEST(equal_keys_repeated_leave_the_mean)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
@@ -146,8 +149,8 @@ START_TEST(equal_keys_repeated_leave_the_mean)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1, "non-overlapping window partition". Tolerance: exp(-inf) is 0 exactly, so s^2 of the M terms of a
- * sum are not zero, in an order that the compiler chooses. */
+/* HiLo, Sec. 4.1, "non-overlapping window partition": attention under the mask equals attention within windows.
+ * Tolerance: exp(-inf) is exactly 0, so a sum has s^2 terms, in an order that the compiler chooses. */
 START_TEST(masked_attention_is_windows)
 {
     static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
@@ -170,8 +173,8 @@ START_TEST(masked_attention_is_windows)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1, "the average-pooled feature maps are projected". With padding only if the padding is projected too:
- * zeros added afterwards lack (1 - r/s^2) b in a window that has r of its s^2 tokens. */
+/* HiLo, Sec. 4.1, "the average-pooled feature maps are projected": projecting first gives the same, if the padding is
+ * projected too.  If zeros are appended after the projection, a window with r of its s^2 tokens lacks (1 - r/s^2) b. */
 START_TEST(pooling_commutes_with_the_projection)
 {
     static const char *const options[] = {"--grid 8x8", "--grid 8x8 --window 4", "--grid 7x5",
@@ -208,8 +211,8 @@ START_TEST(pooling_commutes_with_the_projection)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1, "Head splitting". The two projections are a block-diagonal W_o, with alpha^2 + (1 - alpha)^2 of its
- * parameters: 0.72 for ten heads of twelve. */
+/* HiLo, Sec. 4.1, "Head splitting": the two projections are a block-diagonal W_o with alpha^2 + (1 - alpha)^2 of its
+ * parameters, 0.72 for ten heads of twelve. */
 START_TEST(output_projection_splits_in_two)
 {
     enum { N = 30, C = 12 };
@@ -239,7 +242,8 @@ START_TEST(output_projection_splits_in_two)
 }
 END_TEST
 
-/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where one window has the only value. */
+/* HiLo, A.4, Tab. 9: pooled queries change the function, unless windows are single tokens or there is only one
+ * window. */
 START_TEST(pooled_queries_are_another_function)
 {
     static const struct { const char *plain; bool same; } z[] = {
@@ -260,7 +264,7 @@ END_TEST
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* The authors' detection code pads at the bottom and on the right; HiLo, Sec. A.3. */
+/* HiLo, Sec. A.3, and the authors' detection code: padding equals tokens of zeros at the bottom and on the right. */
 START_TEST(padding_is_tokens_of_zeros)
 {
     static const struct { const char *rest; size_t H, W; } z[] = {
@@ -282,8 +286,8 @@ START_TEST(padding_is_tokens_of_zeros)
 }
 END_TEST
 
-/* HiLo, Sec. A.3; windows of 3 to 6 of Tab. 8 do not divide 14. On images, masking the padding's keys changes Hi-Fi in
- * the corner window by more than a quarter (root mean square), and in whole windows not at all. */
+/* HiLo, Sec. A.3: windows of 3 to 6 of Tab. 8 do not divide 14.  On images, masking the keys of the padding changes
+ * Hi-Fi in the corner window by more than a quarter (root mean square), and whole windows not at all. */
 START_TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };
@@ -322,16 +326,17 @@ START_TEST(masking_the_padding_is_another_function)
 }
 END_TEST
 
-/* ---- what it does not notice -------------------------------------------- */
+/* ---- permutations, NaN --------------------------------------------------- */
 
-/* HiLo, Sec. 4.2, "permutation-invariant": equivariant to permutations of windows and inside windows. On a plane that
- * windows do not tile, whole windows may change places, but the torus is lost. Others differ by a tenth. */
+/* HiLo, Sec. 4.2, "permutation-invariant": it commutes with permutations of windows and inside windows.  On a plane
+ * that windows do not tile it commutes with those of whole windows, but not with cyclic shifts of the plane.  Other
+ * permutations differ by more than 0.1. */
 enum places { WINDOWS_AND_INSIDE, BY_A_WINDOW, BY_A_TOKEN, RANDOM_ORDER, WHOLE_WINDOWS };
 static const struct { enum places how; size_t H, W; bool same; } orders[] = {
     {WINDOWS_AND_INSIDE, 6, 10, true}, {BY_A_WINDOW, 6, 10, true}, {BY_A_TOKEN, 6, 10, false},
     {RANDOM_ORDER, 6, 10, false}, {WHOLE_WINDOWS, 5, 6, true}, {BY_A_WINDOW, 5, 6, false},
 };
-START_TEST(windows_are_all_that_hilo_knows_of_places)
+START_TEST(hilo_commutes_only_with_permutations_that_keep_windows)
 {
     const enum places how = orders[_i].how;
     const size_t H = orders[_i].H, W = orders[_i].W, N = H * W, C = 12;
@@ -356,8 +361,8 @@ START_TEST(windows_are_all_that_hilo_knows_of_places)
 }
 END_TEST
 
-/* The first two heads of each branch are exchanged: rows of h_qkv, l_q and l_kv with columns of h_proj and l_proj.
- * Without the projections y differs by more than a tenth. */
+/* Exchanging the two heads of each branch, rows of h_qkv, l_q and l_kv with columns of h_proj and l_proj, changes
+ * nothing.  Exchanging the rows alone changes y by more than 0.1. */
 START_TEST(heads_have_no_order_in_their_branch)
 {
     enum { C = 12, c = 3, b = 6 };
@@ -382,7 +387,7 @@ START_TEST(heads_have_no_order_in_their_branch)
 }
 END_TEST
 
-/* A weight of zero does not mask NaN. The fast form never reads it (nan_stays_in_its_window). */
+/* A weight of zero does not mask NaN.  The fast form never reads masked keys (nan_stays_in_its_window). */
 START_TEST(nan_passes_the_mask_of_the_naive_form)
 {
     struct fixture t = fixture("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
@@ -394,10 +399,10 @@ START_TEST(nan_passes_the_mask_of_the_naive_form)
 }
 END_TEST
 
-/* ---- which frequencies pass ----------------------------------------------- */
+/* ---- frequencies ----------------------------------------------------------- */
 
-/* Mean energy, over images and channels, of one branch of y [B][196][C]: of the zero frequency, below and above half
- * the band (0.25 cycles per token in either direction). */
+/* Mean energy, over images and channels, of one branch of y [B][196][C]: at frequency zero, below and above half the
+ * band (0.25 cycles per token in either direction). */
 struct energy { double zero, below, above; };
 
 static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, size_t channels)
@@ -419,12 +424,13 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
     return e;
 }
 
-/* The share above half the band of the energy that is not constant. */
+/* The share of the energy, without that of frequency zero, that lies above half the band. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
-/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left. The mean of two tokens of a wave of
- * k periods is the wave between them, times cos(pi k/14). From k = 4 on 7 samples are those of 7 - k periods. */
-START_TEST(window_means_weaken_and_alias_what_is_finer)
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter": 14 tokens give 7 means.  The mean of two tokens of a wave of k
+ * periods is the wave midway between them, times cos(pi k/14).  From k = 4 on the 7 samples equal those of 7 - k
+ * periods. */
+START_TEST(window_means_attenuate_and_alias_high_frequencies)
 {
     enum { EDGE = 14, MEANS = EDGE / 2 };
     static const double passed[] = {1, 0.975, 0.901, 0.782, 0.623, 0.434, 0.223, 0};
@@ -444,8 +450,8 @@ START_TEST(window_means_weaken_and_alias_what_is_finer)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1 and Fig. 5, said of trained networks. A checkerboard leaves no trace in the means; queries that are a
- * checkerboard get one as their output. Tolerance: a thousandth of an entry of a pair. */
+/* HiLo, Sec. 4.1 and Fig. 5, on trained networks.  The window means of a checkerboard are zero, but a checkerboard of
+ * queries gives a checkerboard of outputs.  Tolerance: 1e-3 of an output. */
 START_TEST(lofi_is_no_low_pass)
 {
     enum { N = 196, C = 2 };
@@ -470,7 +476,8 @@ START_TEST(lofi_is_no_low_pass)
 }
 END_TEST
 
-/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value; training may differ. */
+/* HiLo, Sec. 5.4, "only focuses on high frequencies": Hi-Fi of a constant image is its projected value.  Trained
+ * weights may differ. */
 START_TEST(hifi_is_no_high_pass)
 {
     enum { N = 48, C = 6 };
@@ -484,8 +491,8 @@ START_TEST(hifi_is_no_high_pass)
 }
 END_TEST
 
-/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks. With random weights Hi-Fi has more energy above half the
- * band than Lo-Fi, but a smaller share than its input. Margins are those of 40 draws. */
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, on trained networks.  With random weights Hi-Fi has more energy above half the
+ * band than Lo-Fi, but a smaller share than its input.  The margins come from 40 random draws. */
 START_TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };
@@ -520,11 +527,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("HiLo, theorems");
-    TCase *ends = add_case(suite, "its ends");
-    tcase_add_loop_test(ends, alpha_zero_is_window_attention, 0, 2);
-    tcase_add_loop_test(ends, window_of_one_is_self_attention, 0, 4);
-    tcase_add_test(ends, alpha_one_is_lofi_alone);
-    tcase_add_test(ends, branches_do_not_meet);
+    TCase *limits = add_case(suite, "limits");
+    tcase_add_loop_test(limits, alpha_zero_is_window_attention, 0, 2);
+    tcase_add_loop_test(limits, window_of_one_is_self_attention, 0, 4);
+    tcase_add_test(limits, alpha_one_is_lofi_alone);
+    tcase_add_test(limits, branches_are_independent);
     TCase *fewer = add_case(suite, "fewer keys");
     tcase_add_loop_test(fewer, equal_keys_repeated_leave_the_mean, 0, 3);
     tcase_add_loop_test(fewer, masked_attention_is_windows, 0, 3);
@@ -534,12 +541,12 @@ int main(void)
     TCase *padding = add_case(suite, "padding");
     tcase_add_loop_test(padding, padding_is_tokens_of_zeros, 0, 3);
     tcase_add_test(padding, masking_the_padding_is_another_function);
-    TCase *places = add_case(suite, "places");
-    tcase_add_loop_test(places, windows_are_all_that_hilo_knows_of_places, 0, (int)COUNT(orders));
-    tcase_add_test(places, heads_have_no_order_in_their_branch);
-    tcase_add_test(places, nan_passes_the_mask_of_the_naive_form);
+    TCase *permutations = add_case(suite, "permutations");
+    tcase_add_loop_test(permutations, hilo_commutes_only_with_permutations_that_keep_windows, 0, (int)COUNT(orders));
+    tcase_add_test(permutations, heads_have_no_order_in_their_branch);
+    tcase_add_test(permutations, nan_passes_the_mask_of_the_naive_form);
     TCase *frequencies = add_case(suite, "frequencies");
-    tcase_add_test(frequencies, window_means_weaken_and_alias_what_is_finer);
+    tcase_add_test(frequencies, window_means_attenuate_and_alias_high_frequencies);
     tcase_add_test(frequencies, lofi_is_no_low_pass);
     tcase_add_test(frequencies, hifi_is_no_high_pass);
     tcase_add_test(frequencies, high_frequencies_with_random_weights);

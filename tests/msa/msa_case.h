@@ -1,4 +1,4 @@
-/* msa_case.h -- sizes and rounding error of self-attention, for its two suites */
+/* msa_case.h -- the resolved problem and the tolerance of self-attention, for its two suites */
 
 #ifndef TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
 #define TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
@@ -15,9 +15,9 @@ static inline struct msa_problem msa_resolved(const struct problem *p)
     return m;
 }
 
-/* Two forms start from the same projections.  A score sums c products, and its absolute error is the relative error of
- * a weight; n weights and n products are summed; 10 for the exponential, the scale and the division.  By roundoff.h's
- * probabilistic bound: 8 (sqrt c + 2 sqrt n + 10) u. */
+/* The forms start from the same projections.  A score sums c products; its absolute error is the relative error of a
+ * weight.  n weights and n products are summed.  The exponential, the scale and the division count 10.
+ * Probabilistic bound (roundoff.h): 8 (sqrt c + 2 sqrt n + 10) u. */
 static inline double msa_tolerance(const struct problem *p)
 {
     const struct msa_problem m = msa_resolved(p);

@@ -1,7 +1,7 @@
-/* test_attention.c -- plain and tiled softmax attention are the equation, and all have the properties that chapters use
+/* test_attention.c -- softmax attention: plain and tiled equal the equation; properties that the chapters use
  *
- * i queries, j keys (n of them), c channels, u unit roundoff.  Errors of outputs are relative to the largest |value|,
- * since an output is a mean of values.  Tolerances are those of `tolerance` below if a comment gives none. */
+ * i queries, j keys (n of them), c channels, u unit roundoff.  An output is a mean of values, so its error is relative
+ * to the largest |value|.  If a comment gives no tolerance, it is that of tolerance() below. */
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct arrays {
     size_t queries, keys, channels, stride;
     real *q, *k, *v;                /* rows `stride` apart, NaN between them */
     real *r;                        /* [queries][keys], or NULL */
-    bool made;                      /* keys and values reach the tiled form through attention_fill */
+    bool made;                      /* the tiled form gets keys and values from a callback, `make` */
     real scale;
 };
 
@@ -90,7 +90,7 @@ static void bias(real *r, size_t stride, size_t i, size_t queries, size_t j, siz
         for (size_t l = 0; l < queries; l++) r[t * stride + l] = x->r[(i + l) * x->keys + j + t];
 }
 
-/* All of Y, `block` queries in each call, which must not write behind its workspace or its rows of y. */
+/* All of Y, `block` queries in each call.  A call must not write past its workspace or its rows of y. */
 static real *tiled_in_blocks(struct attention a, size_t block)
 {
     size_t reals, guard = 64;
@@ -143,8 +143,8 @@ static const char *const form_name[] = {"naive", "plain", "tiled"};
 
 /* ---- tolerance ------------------------------------------------------- */
 
-/* Scores: the root mean square of scale q k + r over all pairs; and the largest scale sum_c |q_ic k_jc| + |r_ij|, which
- * no score and no partial sum of one exceeds. */
+/* usual: root mean square of the scores scale q k + r over all pairs.  most: the largest scale sum_c |q_ic k_jc| +
+ * |r_ij|, which bounds every score and its partial sums. */
 struct scores { double usual, most; };
 
 static struct scores scores_of(const struct arrays *x)
@@ -164,13 +164,13 @@ static struct scores scores_of(const struct arrays *x)
     return (struct scores){sqrt(squares / (double)(x->queries * x->keys)), most};
 }
 
-/* How far the two forms, or two orders of one form's sums, may be apart: a worst case, to first order in u.
+/* Largest difference of two forms, or of two orders of one form's sums: worst case, to first order in u.
  *
- * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the folded query), each
- * at most u S, S the largest score; taking off the maximum 2 u S more.
- * Weight: twice, above and below, the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).
- * Sums: n u above and n u below in each form; 2 u for each of n/64 + 1 times that the tiled form rescales; 2 u for the
- * divisions.  In all 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
+ * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the scaled query), each
+ * at most u S, where S is the largest score; subtracting the maximum adds 2 u S.
+ * Weight, in numerator and denominator: the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).
+ * Sums: n u in numerator and denominator of each form; 2 u for each of the n/64 + 1 rescalings of the tiled form; 2 u
+ * for the divisions.  Together 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
 static double tolerance(const struct arrays *x)
 {
     double c = (double)x->channels, n = (double)x->keys;
@@ -206,7 +206,7 @@ static void exact_mean(long double *y, const struct arrays *x, size_t i)
     for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
 }
 
-/* The root mean square of the error of y, relative to that of y in long double. */
+/* Root mean square of the error of y, relative to that of the long double result. */
 static double mean_error_of(const struct arrays *x, const real *y)
 {
     long double *exact = keep(x->channels, sizeof *exact);
@@ -221,10 +221,10 @@ static double mean_error_of(const struct arrays *x, const real *y)
     return sqrt(apart_squares / squares);
 }
 
-/* The statistical bound of roundoff.h.  Squares, in u^2, relative to the mean square of y: a score of c products, the
- * scale, log2(e) and the bias, S^2 (c / 6 + 4 / 3), S its root mean square; the maximum taken off, S^2 / 3; an
- * exponential of 1.5 ulp, 3; n terms of either sign above, n / 6, and of one sign below, n / 9; a division, 1.  Errors
- * of weights are independent from key to key. */
+/* Statistical bound of roundoff.h.  Squares in u^2, relative to the mean square of y: S^2 (c / 6 + 4 / 3) for a score
+ * (c products, scale, log2(e), bias; S its root mean square); S^2 / 3 for subtracting the maximum; 3 for an exponential
+ * of 1.5 ulp; n / 6 for the numerator (terms of both signs); n / 9 for the denominator (positive terms); 1 for the
+ * division.  The errors of different keys' weights are independent. */
 static void holds(const char *what, const struct arrays *x, const real *y)
 {
     double S = scores_of(x).usual, c = (double)x->channels, n = (double)x->keys;
@@ -232,10 +232,10 @@ static void holds(const char *what, const struct arrays *x, const real *y)
     within(what, mean_error_of(x, y), chance(x->queries * x->channels) * bound);
 }
 
-/* ---- two forms, one result ------------------------------------------- */
+/* ---- the forms are equal ---------------------------------------------- */
 
-/* One of everything; primes; tiles that end early and late by one; queries that fill a vector, or miss or exceed it by
- * one; more queries than keys and fewer; every remainder of channels and keys by 8; slices of projections. */
+/* All sizes 1; primes; a last tile one short or one over; queries that fill a vector, one fewer and one more; more
+ * queries than keys and fewer; every remainder of channels and keys modulo 8; strides of projections. */
 static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
     {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
     {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
@@ -246,8 +246,8 @@ static const struct { size_t queries, keys, channels, stride; bool bias, made; }
     {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
 };
 
-/* LiSA, Eq. 1 and 3, with and without a bias, keys and values found or made. One value off by 1, where its weight is
- * largest, moves a mean of n values by at least 1/n, and is noticed. */
+/* LiSA, Eq. 1 and 3, with and without a bias, keys and values from arrays or from a callback.  If the value with the
+ * largest weight is off by 1, the mean of n values moves by at least 1/n, and the test detects it. */
 START_TEST(tiled_attention_is_the_equation)
 {
     char what[96];
@@ -273,7 +273,7 @@ START_TEST(tiled_attention_is_the_equation)
 }
 END_TEST
 
-/* Grids and windows of them; e has `columns` columns of which one is used. */
+/* Grids and windows of them.  e has `columns` columns; one is used. */
 static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
     {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
     {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
@@ -283,7 +283,7 @@ static const struct { int axes; size_t grid[3], window[3], columns; } embedding[
 
 struct position {
     grid whole, window;
-    real *e;                        /* the last column of [P][columns]; the others hold NaN */
+    real *e;                        /* the last column of [P][columns]; column 0 of several holds NaN */
     size_t columns;
 };
 
@@ -301,7 +301,7 @@ static struct position position(int n)
     return p;
 }
 
-/* Its embedding, loaded: the last of p's tables, released with the arena. */
+/* Loads the last of p's tables; the arena owns it. */
 static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct arena *arena, const struct position *p)
 {
     *arena = arena_open(1);
@@ -326,8 +326,8 @@ static real *written_out(const struct position *p)
     return r;
 }
 
-/* LiSA, Eq. 2: the table is read a vector at a time, for any block of queries and tile of keys, on a grid or a window
- * of it. It overruns its rows by at most one vector. */
+/* LiSA, Eq. 2: the reversed table gives R for any block of queries and tile of keys, on a grid or a window of it.  It
+ * is read by vectors and writes at most one vector past its rows. */
 START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 {
     struct position p = position(_i);
@@ -362,7 +362,7 @@ END_TEST
 
 /* ---- theorems -------------------------------------------------------- */
 
-/* Rows in another order, a permutation as 7 does not divide `count`. */
+/* Rows in another order: a permutation, since 7 does not divide `count`. */
 static real *move_rows(const real *a, size_t count, size_t width)
 {
     size_t *from = keep(count, sizeof *from);
@@ -370,7 +370,7 @@ static real *move_rows(const real *a, size_t count, size_t width)
     return rows_in_order(a, from, count, width);
 }
 
-/* LiSA, Sec. 3, below Eq. 1, and Eq. 3: permuted tokens give permuted outputs, unless there is a relative position
+/* LiSA, Sec. 3, below Eq. 1, and Eq. 3: permuted tokens give permuted outputs, but not with a relative position
  * embedding. */
 START_TEST(self_attention_ignores_the_order_of_tokens)
 {
@@ -390,7 +390,7 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
 }
 END_TEST
 
-/* No lane reads another: outputs do not depend on which queries share a call, a vector or a group. */
+/* Outputs do not depend on which queries share a call, a vector or a group. */
 START_TEST(blocks_of_queries_change_no_bit)
 {
     static const size_t block[] = {1, 7, 48, ATTENTION_BLOCK, 211};
@@ -404,7 +404,7 @@ START_TEST(blocks_of_queries_change_no_bit)
 }
 END_TEST
 
-/* A constant value comes back. Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
+/* Constant values give the constant.  Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
 START_TEST(weights_sum_to_one)
 {
     struct arrays x = arrays(50, 333, 4, 4);
@@ -414,7 +414,7 @@ START_TEST(weights_sum_to_one)
 }
 END_TEST
 
-/* Exact: weights are 2^0 = 1, sums of small whole numbers are exact, and one division is rounded. */
+/* Exact: weights are 2^0 = 1, sums of small integers are exact, and only the division rounds. */
 START_TEST(equal_scores_give_the_mean)
 {
     static const size_t keys[] = {1, 2, 63, 64, 65, 300};
@@ -432,7 +432,7 @@ START_TEST(equal_scores_give_the_mean)
 }
 END_TEST
 
-/* HiLo, Sec. 3, Lo-Fi: its pooled keys rest on this. */
+/* HiLo, Sec. 3: repeating every key and value 4 times changes nothing.  Lo-Fi's pooled keys need this. */
 START_TEST(repeated_keys_leave_the_mean)
 {
     struct arrays x = arrays(30, 49, 16, 16), z = x;
@@ -445,7 +445,7 @@ START_TEST(repeated_keys_leave_the_mean)
 }
 END_TEST
 
-/* The constant, another one for each query, counts as part of the score in the tolerance. */
+/* A constant per query, added to all its scores, changes nothing.  The tolerance counts it as part of the score. */
 START_TEST(a_constant_score_changes_nothing)
 {
     struct arrays x = arrays(40, 130, 8, 8), z = x;
@@ -459,8 +459,8 @@ START_TEST(a_constant_score_changes_nothing)
 }
 END_TEST
 
-/* The largest score has all the weight, wherever it is, also if all scores are far below 0 (keys from -300 on): other
- * weights are below 2^-126, and 0. */
+/* The largest score has all the weight at either end of the keys, also if all scores are far below 0 (keys from -300
+ * on).  The other weights are below 2^-126, so 0. */
 START_TEST(large_scores_do_not_overflow)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
@@ -477,7 +477,7 @@ START_TEST(large_scores_do_not_overflow)
 }
 END_TEST
 
-/* Scores rise through all keys, for each query at another pace: in one stretch of tiles, and in several. */
+/* Scores rise through all keys, faster for later queries; the keys fill one stretch of tiles, or several. */
 START_TEST(rising_scores_are_rescaled)
 {
     static const size_t keys[] = {400, 2000};
@@ -492,11 +492,11 @@ START_TEST(rising_scores_are_rescaled)
 }
 END_TEST
 
-/* How the scores of three tiles stand to each other, in units of a step. */
+/* Scores of three tiles, in units of a step. */
 static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
 
 /* Scores rise or fall by up to 127 powers of two (8 times as many in double) between two tiles; values about 1 and
- * about 2^100 (2^800). A running maximum that lags by 2^8 keeps sums below n 2^8 times the largest value. */
+ * about 2^100 (2^800).  The running maximum may lag by 2^8; sums then stay below n 2^8 times the largest value. */
 START_TEST(steps_between_tiles_are_rescaled)
 {
     static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
@@ -519,9 +519,9 @@ START_TEST(steps_between_tiles_are_rescaled)
 }
 END_TEST
 
-/* Root mean square error, values in [1, 2).  n like terms in a row err by u sqrt(n) / 3, the mean of m such errors by a
- * sqrt(m)-th of that.  b = 96 terms, s tiles and r stretches: b / t + s / r + r ninths of u^2, above and below, and the
- * division, u^2 / 3.  One running sum would err by 19 u and 59 u. */
+/* Root mean square error for values in [1, 2).  A sum of n equal terms errs by u sqrt(n) / 3, the mean of m such sums
+ * by 1 / sqrt(m) of that.  With b = 96 terms per tile, s tiles per stretch and r stretches: (b / t + s / r + r) / 9 in
+ * u^2, in numerator and denominator, and 1 / 3 for the division.  One running sum would err by 19 u and 59 u. */
 START_TEST(tiles_are_summed_from_zero)
 {
     static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
@@ -533,8 +533,7 @@ START_TEST(tiles_are_summed_from_zero)
 }
 END_TEST
 
-/* For each of 151 keys: a score 1000 above the others has all the weight. If it were missed, e^1000 would
- * overflow. */
+/* For each of 151 keys: a score 1000 above the others has all the weight.  A form that misses it overflows. */
 START_TEST(one_large_score_is_found_anywhere)
 {
     for (size_t j = 0; j < 151; j++) {
@@ -548,8 +547,9 @@ START_TEST(one_large_score_is_found_anywhere)
 }
 END_TEST
 
-/* Also a whole tile of keys. A query without any key is NaN, its neighbours are not. */
-START_TEST(minus_infinity_takes_a_key_away)
+/* Keys with a score of -inf, one of them a whole tile, have no effect.  A query without any key is NaN, its neighbours
+ * are not. */
+START_TEST(minus_infinity_removes_a_key)
 {
     size_t away = 70;
     struct arrays x = arrays(21, 200, 8, 8), left = x;
@@ -566,8 +566,8 @@ START_TEST(minus_infinity_takes_a_key_away)
 }
 END_TEST
 
-/* In a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others. A
- * score of +inf makes its row NaN. */
+/* A NaN in a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others.
+ * A score of +inf makes its row NaN. */
 START_TEST(nan_reaches_the_output)
 {
     for (size_t at = 0; at < 150; at += 7)
@@ -592,11 +592,11 @@ START_TEST(nan_reaches_the_output)
 }
 END_TEST
 
-/* ---- what it stands on ----------------------------------------------- */
+/* ---- workspace, blocks, exponential ------------------------------------ */
 
-/* It depends on channels and the block alone; at 64 channels it is smaller than the matrix of scores from 200 tokens
- * on. Sizes that overflow are rejected. */
-START_TEST(the_workspace_does_not_know_the_number_of_tokens)
+/* The workspace depends only on channels and block.  For 64 channels it is smaller than the scores of 200 tokens.
+ * Sizes that overflow are rejected. */
+START_TEST(workspace_does_not_depend_on_the_number_of_tokens)
 {
     size_t reals, twice, huge = (size_t)-1 / 2;
     ck_assert(attention_fast_workspace(&reals, 64, ATTENTION_BLOCK));
@@ -607,12 +607,12 @@ START_TEST(the_workspace_does_not_know_the_number_of_tokens)
     ck_assert(!attention_fast_workspace(&reals, (size_t)-1, 1));
     ck_assert(!attention_fast_workspace(&reals, 64, huge));
     ck_assert(!attention_fast_workspace(&reals, huge / 4, huge / 4));
-    ck_assert(!attention_fast_workspace(&reals, 63, ((size_t)-1 / 128 + 1) * LANES));   /* wraps to few */
+    ck_assert(!attention_fast_workspace(&reals, 63, ((size_t)-1 / 128 + 1) * LANES));   /* wraps to a small size */
 }
 END_TEST
 
-/* Queries and sums are 2 channels + 2 numbers for each query; a block of one group may be larger than the cache. 3136
- * queries of 96 channels are 5 blocks of 672, or an even number for two threads. */
+/* A query needs 2 channels + 2 numbers for itself and its sums.  Only a block of one group may exceed the cache.  3136
+ * queries of 96 channels make 5 blocks of 672, or an even number of blocks for two threads. */
 START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
 {
     size_t group = 3 * LANES;
@@ -635,9 +635,9 @@ static real exp2_of(real x)
     return exp2_vec(all)[LANES - 1];
 }
 
-/* Tolerance, 1.5 ulp: half for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, of its
- * coefficients and of the product, 1.5 u + 0.6 u + u; 0.04 for the polynomial.  Whole numbers are exact. */
-START_TEST(powers_of_two_err_by_one_ulp)
+/* Tolerance 1.5 ulp: 0.5 for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, its
+ * coefficients and the product, 1.5 u + 0.6 u + u; 0.04 for the polynomial.  Integer arguments are exact. */
+START_TEST(powers_of_two_are_within_one_and_a_half_ulp)
 {
     const double lowest = sizeof(real) == 4 ? -126 : -1022, range[][2] = {{lowest, 9}, {-1, 1}};
     const int points = 1000000;
@@ -658,8 +658,8 @@ START_TEST(powers_of_two_err_by_one_ulp)
 }
 END_TEST
 
-/* Below the normal numbers, also at -inf; NaN stays NaN. */
-START_TEST(powers_of_two_vanish_far_below)
+/* The result is 0 below the normal numbers, also at -inf; NaN stays NaN. */
+START_TEST(powers_of_two_underflow_to_zero)
 {
     static const double factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
     const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6;
@@ -688,13 +688,13 @@ int main(void)
     tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
     tcase_add_loop_test(theorems, tiles_are_summed_from_zero, 0, 2);
     tcase_add_loop_test(theorems, one_large_score_is_found_anywhere, 0, FORMS);
-    tcase_add_loop_test(theorems, minus_infinity_takes_a_key_away, 0, FORMS);
+    tcase_add_loop_test(theorems, minus_infinity_removes_a_key, 0, FORMS);
     tcase_add_loop_test(theorems, nan_reaches_the_output, 0, FORMS);
 
-    TCase *ground = add_case(suite, "what it stands on");
-    tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
-    tcase_add_test(ground, blocks_of_queries_fit_the_cache_and_are_shared_evenly);
-    tcase_add_test(ground, powers_of_two_err_by_one_ulp);
-    tcase_add_test(ground, powers_of_two_vanish_far_below);
+    TCase *parts = add_case(suite, "workspace, blocks, exponential");
+    tcase_add_test(parts, workspace_does_not_depend_on_the_number_of_tokens);
+    tcase_add_test(parts, blocks_of_queries_fit_the_cache_and_are_shared_evenly);
+    tcase_add_test(parts, powers_of_two_are_within_one_and_a_half_ulp);
+    tcase_add_test(parts, powers_of_two_underflow_to_zero);
     return run_suite(suite);
 }

@@ -1,6 +1,6 @@
 /* test_msa.c -- self-attention: windows, shifted windows, ghost heads, position embeddings, batch and threads
  *
- * The exact field compiles this file as it is.  Sizes, golden vectors and costs stand in test_msa_golden.c. */
+ * Also compiled over the exact field.  Sizes, golden vectors and costs are in test_msa_golden.c. */
 
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* y of the definition, in doubles: token j sees token i if both lie in one window of the plane rolled by -t, and both
- * or neither were carried round it along each axis; R by the offset on the grid.  One image, no biases. */
+/* y by the definition, in wide_real.  Tokens i and j meet if they lie in one window of the plane rolled by -t, and on
+ * each axis both or neither wrapped around.  R is indexed by the offset on the grid.  One image, no biases. */
 static real *by_coordinates(struct fixture *t, size_t H, size_t W, size_t h, size_t s, size_t shift)
 {
     size_t N = H * W, C = problem_size(&t->problem, "C"), c = C / h;
@@ -24,8 +24,8 @@ static real *by_coordinates(struct fixture *t, size_t H, size_t W, size_t h, siz
                 size_t yj = j / W, xj = j % W;
                 bool window = (yi + H - shift) % H / s == (yj + H - shift) % H / s
                            && (xi + W - shift) % W / s == (xj + W - shift) % W / s;
-                bool carried = (yi < shift) == (yj < shift) && (xi < shift) == (xj < shift);
-                if (!window || !carried) continue;
+                bool same_side = (yi < shift) == (yj < shift) && (xi < shift) == (xj < shift);
+                if (!window || !same_side) continue;
                 wide_real dot = 0, weight;
                 for (size_t n = a * c; n < (a + 1) * c; n++)
                     dot += (wide_real)qkv[i * 3 * C + n] * (wide_real)qkv[j * 3 * C + C + n];
@@ -39,8 +39,8 @@ static real *by_coordinates(struct fixture *t, size_t H, size_t W, size_t h, siz
     return y;
 }
 
-/* Liu et al., "Swin Transformer", 2021, Sec. 3.2, Fig. 4: every shift, against a loop over all pairs of tokens.  A
- * shift of 0 changes no bit; any other is another function.  Tolerance: that of two forms, for each of the two. */
+/* Liu et al., "Swin Transformer", 2021, Sec. 3.2, Fig. 4: every shift equals a loop over all pairs of tokens.  A shift
+ * of 0 changes no bit; any other changes the result.  Tolerance: twice that of two forms. */
 static const struct { size_t H, W, s; } plane[] = {{6, 9, 3}, {4, 4, 4}, {10, 5, 5}, {1, 3, 1}, {7, 14, 7},
                                                {9, 9, 3}, {12, 6, 3}};
 START_TEST(shifted_windows_by_coordinates)
@@ -63,8 +63,9 @@ START_TEST(shifted_windows_by_coordinates)
 }
 END_TEST
 
-/* ELSA, Eq. 8 and App. C: by block it is plain self-attention; modulo, channel a + 3 n is channel 2 a + n of plain
- * self-attention whose value rows of w_qkv are so exchanged.  Tolerance: two forms, in units of the larger. */
+/* ELSA, Eq. 8 and App. C, with factors 1 and summands 0: head map block is plain self-attention.  With modulo, channel
+ * a + 3 n is channel 2 a + n of plain self-attention, if the value rows of w_qkv are permuted alike.
+ * Tolerance: twice that of two forms. */
 START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
 {
     enum { N = 15, C = 6, h = 3 };
@@ -91,8 +92,9 @@ START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
 }
 END_TEST
 
-/* ELSA, Eq. 8: without ghost_mul, lambda = 0.  Options ask for the tensors; a file may bring them without options. */
-START_TEST(ghost_heads_are_asked_for)
+/* ELSA, Eq. 8: with lambda = 0, ghost_mul may be absent and has no effect.  Random parameters include the tensors only
+ * if an option asks for them; a file may have them without options. */
+START_TEST(ghost_heads_are_optional)
 {
     struct fixture both = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "");
     struct fixture alone = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "ghost_mul");
@@ -108,11 +110,12 @@ START_TEST(ghost_heads_are_asked_for)
     succeeds(bound_to(&plain, "--grid 3x5", &msa, &file));
     ck_assert(problem_tensor(&plain, "ghost_mul") != NULL);
     file.count = 3;
-    rejected(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
+    rejected(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT,
+             "tensor ghost_add: found without ghost_mul");
 }
 END_TEST
 
-/* R with one column is that column repeated for every head, to the bit. */
+/* R with one column gives the same bits as that column repeated for every head. */
 START_TEST(one_embedding_serves_all_heads)
 {
     enum { P = 7 * 9, C = 8 };
@@ -136,7 +139,7 @@ int main(void)
     TCase *theorems = add_case(suite, "theorems");
     tcase_add_loop_test(theorems, shifted_windows_by_coordinates, 0, (int)COUNT(plane));
     tcase_add_test(theorems, a_ghost_head_of_zeros_leaves_the_weights);
-    tcase_add_test(theorems, ghost_heads_are_asked_for);
+    tcase_add_test(theorems, ghost_heads_are_optional);
     tcase_add_test(theorems, one_embedding_serves_all_heads);
     return run_suite(suite);
 }

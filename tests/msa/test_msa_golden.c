@@ -1,13 +1,13 @@
-/* test_msa_golden.c -- self-attention as an operator: its forms agree with each other and with PyTorch; its costs
+/* test_msa_golden.c -- self-attention: its forms agree with each other and with PyTorch; its costs
  *
- * The tests that the exact field compiles, too, stand in test_msa.c. */
+ * Tests that are also compiled over the exact field are in test_msa.c. */
 
 #include <string.h>
 #include "../support/battery.h"
 #include "msa_case.h"
 
-/* Grids of one to three axes; windows, shifted and not; ghost heads; biases and R left out; channels that fill no
- * vector, more queries than a block, more images than a chunk. */
+/* Grids of one to three axes; windows, shifted and not; ghost heads; biases and R left out; channels that do not fill
+ * vectors; more queries than a block; more images than a chunk. */
 static const struct battery_case sizes[] = {
     {"--grid 1", 1, 1, "", ""},
     {"--grid 7 --heads 3", 2, 6, "", ""},
@@ -50,7 +50,7 @@ static const char *const golden[] = {
     "msa_public", "msa_public_shift", NULL,
 };
 
-/* PyTorch projects x itself: sqrt C roundings for each projection, which also pass through scores below 12. */
+/* PyTorch projects x itself: sqrt C for the projections, whose errors scores of at most 12 multiply. */
 static double golden_tolerance(struct fixture *t)
 {
     return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;
@@ -78,7 +78,7 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-/* One and two heads, with and without R and a ghost head. */
+/* One and two heads, with and without R, with and without a ghost head. */
 static const struct battery_case memory[] = {
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o rpe"},
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o"},
@@ -91,7 +91,7 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* Four times the tokens: the map of all pairs grows as N^2, tiles of it do not. */
+/* With four times the tokens the naive form's memory grows like N^2, that of the others like N. */
 static const struct battery_growth growth[] = {
     {"", 16, 8, "", "rpe", "naive", 12, 17},
     {"", 16, 8, "", "rpe", "plain", 3.9, 4.1},
@@ -99,8 +99,7 @@ static const struct battery_growth growth[] = {
     {0},
 };
 
-/* The table of reference/msa.h.  Naive: the map of all pairs, as much again for R, and with a ghost head h maps more and
- * its two matrices; q, k, v and the copies of a head.  Plain: a row in place of a map, and an index for each token. */
+/* The memory stated in reference/msa.h, with q, k and v.  The fast form has no exact statement. */
 static double stated(const struct problem *p, const struct form *form)
 {
     const struct msa_problem m = msa_resolved(p);
@@ -114,8 +113,8 @@ static double stated(const struct problem *p, const struct form *form)
     return (3 * N * C + (m.rpe ? 2 : 1) * N * N + head) * sizeof(real);
 }
 
-/* Along an axis of n tokens the fast form multiplies n s - 2 t (s - t) pairs, and the naive form n s; a ghost head
- * costs half as much again, 3 N^2 C.  Pairs are counted token by token. */
+/* On an axis of n tokens the fast form multiplies n s - 2 t (s - t) pairs, the naive form n s.  A pair costs 2 C, with
+ * a ghost head 3 C.  The test counts pairs token by token. */
 static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
     {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
 };
@@ -138,8 +137,8 @@ START_TEST(pairs_across_a_seam_are_not_multiplied)
 }
 END_TEST
 
-/* A file with ghost_add and a window is an error, and so is a power without a value. */
-START_TEST(ghost_heads_have_no_windows_and_no_roots)
+/* ghost_add with --window is an error, and so is a power without a value. */
+START_TEST(ghost_heads_reject_windows_and_undefined_powers)
 {
     struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");
     struct problem p;
@@ -161,8 +160,8 @@ int main(void)
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "msa alone");
+    TCase *special = add_case(suite, "errors and pairs");
     tcase_add_loop_test(special, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(special, ghost_heads_have_no_windows_and_no_roots);
+    tcase_add_test(special, ghost_heads_reject_windows_and_undefined_powers);
     return run_suite(suite);
 }

@@ -1,4 +1,4 @@
-"""test_standalone.py -- naive/standalone.c, the one file that a student compiles first"""
+"""test_standalone.py -- naive/standalone.c compiles alone and equals the naive form of msa"""
 import os
 import re
 import shlex
@@ -21,7 +21,7 @@ def numbers(count, step):
 
 class Standalone(suite.Case):
     def compiled(self):
-        """The output of a copy of the file, compiled in an empty folder by the line in its first comment."""
+        """Compiles a copy of the file in an empty folder, with the command in its first comment; returns its output."""
         os.mkdir("naive")
         source = shutil.copy(TREE + "/naive/standalone.c", "naive")
         line = re.search(r"^ \* +cc (.*)$", read(source).decode(), re.M)[1]
@@ -37,11 +37,12 @@ class Standalone(suite.Case):
         Tolerance: half a unit of the fourth decimal printed, and 21 roundings of float.  The numbers are multiples of
         1/8 and sqrt(c) is 2, so queries, keys, values and scores are exact.  The softmax rounds 8 times, the mean N and
         the projection C + 1, each relative to at most 5: a row of |w_o| sums to at most 3, |v| < 1.4, |b_o| < 0.7.
-        The steps were chosen so that this detects an error of one unit in any number printed."""
+        With these steps the test detects an error of one unit in any printed number."""
         x = numbers(N * C, 10)
         x[-C:] = x[:C]
         tensors = {"x": ([1, N, C], x), "w_qkv": ([3 * C, C], numbers(3 * C * C, 5)),
-                   "b_qkv": ([3 * C], numbers(3 * C, 9)), "w_o": ([C, C], numbers(C * C, 6)), "b_o": ([C], numbers(C, 3))}
+                   "b_qkv": ([3 * C], numbers(3 * C, 9)), "w_o": ([C, C], numbers(C * C, 6)),
+                   "b_o": ([C], numbers(C, 3))}
         write_tensors("in", tensors)
         self.succeeds(f"apply msa --grid 2x2 --heads {H} --form naive in -o out")
         expected = read_tensors("out")["y"][1]

@@ -1,4 +1,4 @@
-/* test_sra.c -- spatial-reduction attention: its forms agree; what is special to it; what it costs */
+/* test_sra.c -- spatial-reduction attention: its forms agree; its properties; its costs */
 
 #include <math.h>
 #include <string.h>
@@ -16,10 +16,10 @@ static struct sra_problem resolved(const struct problem *p)
     return z;
 }
 
-/* Probabilistic bound of the largest error over the largest entry of y (roundoff.h).  A number of the reduced plane
- * sums s^2 C products, the norm C squares, a key C products, a score c products; the absolute error of a score is the
- * relative error of its weight; M weights and M products with values are summed; 10 for the exponential, the scale
- * and the divisions: 8 (s sqrt(C) + 2 sqrt(C) + sqrt(c) + 2 sqrt(M) + 10) u. */
+/* Probabilistic bound of the largest error, relative to the largest entry of y (roundoff.h).  An entry of the reduced
+ * plane sums s^2 C products, the norm C squares, a key C products, a score c products.  The absolute error of a score
+ * is the relative error of its weight.  M weights and M products are summed.  The exponential, the scale and the
+ * divisions count 10.  Together 8 (s sqrt(C) + 2 sqrt(C) + sqrt(c) + 2 sqrt(M) + 10) u. */
 static double tolerance(const struct problem *p)
 {
     struct sra_problem z = resolved(p);
@@ -27,7 +27,7 @@ static double tolerance(const struct problem *p)
     return 8 * (convolution + C + sqrt((double)z.c) + 2 * sqrt((double)z.M) + 10) * UNIT_ROUNDOFF;
 }
 
-/* The plain form's convolution is a linear map. */
+/* The convolution of the plain form counts as a projection. */
 static double projections(const struct problem *p, const struct form *form)
 {
     struct sra_problem z = resolved(p);
@@ -35,8 +35,8 @@ static double projections(const struct problem *p, const struct form *form)
     return (double)(z.B * (z.N + 2 * z.M + convolution + (z.w_o ? z.N : 0)) * z.C * z.C);
 }
 
-/* One token, one patch, planes one patch wide, more queries than a block, channels that fill no vector, every kind of
- * reduction, more images than one chunk. */
+/* One token; one patch; planes one patch wide; more queries than a block; channels that do not fill vectors; several
+ * reductions; more images than a chunk. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1 --reduction 1", 1, 1, "", ""},
     {"--grid 2x2", 2, 1, "", ""},
@@ -53,7 +53,7 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* N C^2 for the convolution, whatever s; 2 N M c + N M for a head. */
+/* N C^2 for the convolution, for any s > 1; 2 N M c + N M for a head. */
 static const struct battery_case counted[] = {
     {"--grid 2x2", 1, 1, "", ""},
     {"--grid 4x6 --heads 2", 2, 4, "", "w_o b_o"},
@@ -64,8 +64,7 @@ static const struct battery_case counted[] = {
 
 static const struct battery_case memory[] = {{"--grid 16x18 --heads 2", 1, 16, "", ""}, {0}};
 
-/* The table of reference/sra.h for one image: 2 N C + 3 M C reals in both forms; in the naive form N M + 2 (N + M) c
- * more; in the plain form N C for the patches; in the fast form all weights once more and a tile. */
+/* The memory stated in reference/sra.h, for one image. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct sra_problem z = resolved(p);
@@ -91,7 +90,7 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* A file must hold convolution and norm if there is a reduction, and must not if there is none. */
+/* A file must have convolution and norm with a reduction, and must not without one. */
 #define FITTING "x 1x8x2 w_q 2x2 sr_w 2x2x2x2 sr_b 2 norm_g 2 norm_b 2 w_kv 4x2 w_o 2x2 b_o 2"
 static const struct battery_file files[] = {
     {"--grid 2x4 --reduction 2", FITTING, "", NULL},
@@ -105,7 +104,7 @@ static const struct battery_file files[] = {
     {0},
 };
 
-/* PVT, Sec. 3.3: with R = 1 it is self-attention whose w_qkv is w_q above w_kv.  Exact: whole numbers. */
+/* PVT, Sec. 3.3: with reduction 1 it is self-attention whose w_qkv stacks w_q and w_kv.  Exact: integers. */
 START_TEST(no_reduction_is_self_attention)
 {
     struct fixture t = fixture("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
@@ -127,7 +126,7 @@ START_TEST(no_reduction_is_self_attention)
 }
 END_TEST
 
-/* If one patch covers the plane there is one key, and every token gets its value: a softmax of one score is 1. */
+/* If one patch covers the plane, there is one key with weight 1, and every token gets its value. */
 START_TEST(one_patch_answers_every_token)
 {
     for (size_t f = 0; f < COUNT(forms); f++)
@@ -143,9 +142,9 @@ START_TEST(one_patch_answers_every_token)
 }
 END_TEST
 
-/* The keys' bias adds the same to all scores of a query, so y does not change; the values' bias is added to y.
- * Tolerance: four times the operator's, since scores and values are that much larger. */
-START_TEST(bias_of_the_keys_says_nothing)
+/* The bias of the keys adds the same to all scores of a query, so y does not change; the bias of the values is added to
+ * y.  Tolerance: four times the operator's, as scores and values are that much larger. */
+START_TEST(bias_of_the_keys_has_no_effect)
 {
     for (size_t f = 0; f < COUNT(forms); f++) {
         struct fixture t = fixture("--grid 6x6 --heads 2", &sra, 1, 8, "", "w_o b_o");
@@ -163,7 +162,7 @@ START_TEST(bias_of_the_keys_says_nothing)
 }
 END_TEST
 
-/* The fast form takes the memory of one chunk of images, the naive form that of all. */
+/* The fast form needs the memory of one chunk of images, the naive form that of all images. */
 START_TEST(fast_form_holds_one_chunk_of_images)
 {
     const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");
@@ -183,10 +182,10 @@ int main(void)
     };
     Suite *suite = suite_create("SRA");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "SRA alone");
+    TCase *special = add_case(suite, "properties of SRA");
     tcase_add_test(special, no_reduction_is_self_attention);
     tcase_add_test(special, one_patch_answers_every_token);
-    tcase_add_test(special, bias_of_the_keys_says_nothing);
+    tcase_add_test(special, bias_of_the_keys_has_no_effect);
     tcase_add_test(special, fast_form_holds_one_chunk_of_images);
     return run_suite(suite);
 }

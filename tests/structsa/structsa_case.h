@@ -1,7 +1,7 @@
-/* structsa_case.h -- one head for tests of StructSA, and the bound of rounding errors of a whole problem
+/* structsa_case.h -- one head for tests of StructSA, and the tolerance of a whole problem
  *
- * A head is random or of small whole numbers, with every array of the naive cores (naive/structsa.h).  Arrays live
- * until the test ends. */
+ * A head has all arrays of the naive cores (naive/structsa.h), random or of small integers.  Arrays live until the test
+ * ends. */
 
 #ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
 #define TWICETOLD_TESTS_STRUCTSA_CASE_H
@@ -16,15 +16,15 @@
 
 /* ---- one head -------------------------------------------------------- */
 
-struct subject {
-    const char *grid, *kernel, *stride; /* stride: of all axes, or "1x2x2" */
-    size_t c, D, columns;               /* columns: 1, or c */
+struct head_shape {
+    const char *grid, *kernel, *stride; /* stride: one for all axes, or "1x2x2" */
+    size_t c, D, columns;               /* columns: 1 or c */
     const char *values;                 /* the window of the aggregators; "" for that of the detectors */
 };
 
 /* Sizes and windows of a head, its inputs, and the arrays of the cores. */
 struct case_head {
-    struct structsa_problem params;         /* sizes alone */
+    struct structsa_problem params;         /* sizes only */
     struct neighbours keys, values;
     const real *q, *k, *v, *hk, *hv;
     real *map, *windows, *a, *contexts, *kernels, *y;
@@ -41,8 +41,8 @@ static inline struct neighbours windows_around(const grid *tokens, const grid *w
     return n;
 }
 
-/* A head of this shape with all arrays of the cores, and no numbers yet. */
-static inline struct case_head empty_head(const struct subject *s)
+/* A head of this shape with all arrays of the cores, without inputs. */
+static inline struct case_head empty_head(const struct head_shape *s)
 {
     struct case_head h = {0};
     size_t stride[GRID_AXES];
@@ -56,7 +56,9 @@ static inline struct case_head empty_head(const struct subject *s)
     h.keys = windows_around(&tokens, &window, stride);
     h.values = windows_around(&tokens, &value, stride);
     size_t N = tokens.tokens, J = h.keys.centres, M = h.keys.entries, Mv = h.values.entries;
-    h.params = (struct structsa_problem){.heads = {.N = N, .c = s->c}, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
+    h.params = (struct structsa_problem){
+        .heads = {.N = N, .c = s->c}, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns,
+    };
     h.map = zeros(N * N * s->columns);
     h.windows = zeros(J * M * s->columns);
     h.a = zeros(N * J * s->D);
@@ -69,8 +71,8 @@ static inline struct case_head empty_head(const struct subject *s)
 static inline size_t taps(const struct case_head *h) { return h->params.M * h->params.columns; }
 static inline size_t value_taps(const struct case_head *h) { return h->params.Mv * h->params.columns; }
 
-/* Queries, keys and values are standard normal; detectors are scaled so that scores are, too. */
-static inline struct case_head normal_head(const struct subject *s)
+/* Queries, keys and values are standard normal; detectors are scaled so that scores are too. */
+static inline struct case_head normal_head(const struct head_shape *s)
 {
     struct case_head h = empty_head(s);
     real *hk = normal(4, h.params.D * taps(&h));
@@ -83,8 +85,8 @@ static inline struct case_head normal_head(const struct subject *s)
     return h;
 }
 
-/* Whole numbers from -2 to 2: sums of products are exact in every order. */
-static inline struct case_head whole_head(const struct subject *s)
+/* Integers from -2 to 2: sums of products are exact in every order. */
+static inline struct case_head integer_head(const struct head_shape *s)
 {
     struct case_head h = empty_head(s);
     h.q = integers(1, h.params.heads.N * h.params.heads.c, 2);
@@ -95,7 +97,7 @@ static inline struct case_head whole_head(const struct subject *s)
     return h;
 }
 
-/* The kernels of query i, and y_i; all of y; all from q, k and v. */
+/* kernels_of: the kernels of query i.  aggregate: y from h->a.  run_head: y from q, k and v. */
 static inline void kernels_of(struct case_head *h, size_t i)
 {
     structsa_naive_kernels(h->kernels, h->a + i * h->params.J * h->params.D, h->hv, &h->params);
@@ -115,7 +117,7 @@ static inline void windows_of_query(struct case_head *h, size_t i)
     structsa_naive_unfold(h->windows, h->map + i * h->params.heads.N * h->params.columns, h->params.columns, &h->keys);
 }
 
-static inline const real *tell(struct case_head *h)
+static inline const real *run_head(struct case_head *h)
 {
     structsa_naive_correlate(h->map, h->q, h->k, &h->params);
     for (size_t i = 0; i < h->params.heads.N; i++) {
@@ -127,7 +129,7 @@ static inline const real *tell(struct case_head *h)
 }
 
 /* The same head with its tokens in reverse order. */
-static inline void turn_around(struct case_head *h)
+static inline void reverse_tokens(struct case_head *h)
 {
     h->q = rows_reversed(h->q, h->params.heads.N, h->params.heads.c);
     h->k = rows_reversed(h->k, h->params.heads.N, h->params.heads.c);
@@ -138,18 +140,18 @@ static inline void turn_around(struct case_head *h)
 static inline real *virtual_tokens(const struct case_head *h, const struct neighbours *n, const real *filters,
                                    const real *rows)
 {
-    size_t M = n->entries, D = h->params.D, c = h->params.heads.c;
+    size_t M = n->entries, D = h->params.D, c = h->params.heads.c, E = h->params.columns;
     real *made = zeros(n->centres * D * c);
     for (size_t j = 0; j < n->centres; j++)
         for (size_t d = 0; d < D; d++)
             for (size_t m = 0; m < M; m++)
                 for (size_t ch = 0; ch < c && n->token[j * M + m] != OFF_GRID; ch++)
-                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->params.columns + (h->params.columns == 1 ? 0 : ch)]
+                    made[(j * D + d) * c + ch] += filters[(d * M + m) * E + (E == 1 ? 0 : ch)]
                                                 * rows[(size_t)n->token[j * M + m] * c + ch];
     return made;
 }
 
-/* Scores [N][J][D] before the softmax, filter by filter over the windows of the map. */
+/* Scores [N][J][D] before the softmax, from the windows of the map. */
 static inline real *scores_of_map(struct case_head *h)
 {
     size_t J = h->params.J, D = h->params.D, t = taps(h);
@@ -164,7 +166,7 @@ static inline real *scores_of_map(struct case_head *h)
     return scores;
 }
 
-/* Options and an equation.  --value-kernel comes last among the options; Eq. 4 gathers elements and omits it. */
+/* Options and an equation.  --value-kernel is the last option; with Eq. 4 it is removed. */
 static inline void options_of_equation(char *text, size_t size, const char *options, const char *equation)
 {
     const char *values = strcmp(equation, "4") ? NULL : strstr(options, " --value-kernel");
@@ -172,13 +174,12 @@ static inline void options_of_equation(char *text, size_t size, const char *opti
     snprintf(text, size, "%.*s --equation %s", length, options, equation);
 }
 
-/* ---- how much rounding may show -------------------------------------- */
+/* ---- tolerance ------------------------------------------------------------ */
 
-/* Two ways to the same y, from the same q, k and v, over the largest entry of y: a probabilistic bound of the largest
- * error (roundoff.h).  A score is a sum of |M| c products, or of |M| products and then of c; its partial sums have a
- * root mean square of |scale|, as detectors are drawn, and of S = 2 |scale| with bad luck.  Its absolute error is the
- * relative error of a weight; J D weights and their products with values of M' terms are summed; 10 for the
- * exponential, the scale and the division:
+/* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
+ * largest entry of y.  A score sums |M| c products, or |M| products and then c.  Its partial sums have a root mean
+ * square of about |scale|; S = 2 |scale| leaves a margin.  Its absolute error is the relative error of a weight.  J D
+ * weights and their products with values of M' terms are summed.  The exponential, the scale and the division count 10:
  *
  *     8 (S sqrt(|M| c + |M| + c) + 2 sqrt(J D) + sqrt(M') + 10) u */
 static inline double structsa_tolerance(double M, double Mv, double c, double JD, double scale)
@@ -190,14 +191,16 @@ static inline double structsa_tolerance(double M, double Mv, double c, double JD
 static inline double head_tolerance(const struct case_head *h)
 {
     const struct structsa_problem *params = &h->params;
-    return structsa_tolerance((double)params->M, (double)params->Mv, (double)params->heads.c, (double)(params->J * params->D), 1);
+    return structsa_tolerance((double)params->M, (double)params->Mv, (double)params->heads.c,
+                              (double)(params->J * params->D), 1);
 }
 
 static inline double problem_tolerance(const struct problem *p)
 {
     struct structsa_problem params;
     succeeds(structsa.resolve(&params, p));
-    return structsa_tolerance((double)params.M, (double)params.Mv, (double)params.heads.c, (double)(params.J * params.D), (double)params.scale);
+    return structsa_tolerance((double)params.M, (double)params.Mv, (double)params.heads.c,
+                              (double)(params.J * params.D), (double)params.scale);
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* test_structsa.c -- StructSA's forms agree, and what is special to StructSA; theorems stand in
- * test_structsa_theorems.c */
+/* test_structsa.c -- the forms of StructSA agree; windows, defaults, errors; theorems: test_structsa_theorems.c */
 
 #include "structsa_case.h"
 #include "../support/battery.h"
@@ -7,9 +6,9 @@
 
 static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
 
-/* Lines, planes and blocks, one token wide and prime; windows of one token, wider than the grid, not the same along all
- * axes nor for keys and values; strides that divide nothing, leave one centre, are longer than an axis; channels that
- * fill no vector, virtual tokens that fill no tile. */
+/* Lines, planes and blocks, one token wide and of prime sizes; windows of one token, wider than the grid, different
+ * along the axes and for keys and values; strides that do not divide the grid, leave one centre, exceed an axis;
+ * channels that do not fill vectors; virtual tokens that do not fill tiles. */
 static const struct battery_case sizes[] = {
     {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
     {"--grid 1 --kernel 5", 2, 3, "D=3", "w_o"},
@@ -69,7 +68,7 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* Each equation has its own tensors, of its own shapes. */
+/* Each equation has its own tensors and shapes. */
 #define ALL "x 1x16x6 w_qkv 18x6 "
 #define PLANE "--grid 4x4 --kernel 3x3 --equation "
 static const struct battery_file files[] = {
@@ -86,15 +85,16 @@ static const struct battery_file files[] = {
     {0},
 };
 
-/* 2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries; with addresses of 32 bits 2^32. */
+/* 2^30 tokens, 2^20 centres, 2^14 patterns: the attention has 2^64 entries; with 32-bit addresses 2^32. */
 static const struct battery_case too_large[] = {
     {BY_ADDRESSES("--grid 1073741824 --kernel 1 --stride 1024 --equation 4",
                   "--grid 16384 --kernel 1 --stride 2 --equation 4"), 1, 1, BY_ADDRESSES("D=16384", "D=32"), ""},
     {0},
 };
 
-/* StructSA, Eq. 2 and 11: the map of N tokens by N is written whole, and nothing after it.  Exact: whole numbers. */
-START_TEST(naive_maps_end_where_they_do)
+/* StructSA, Eq. 2 and 11: the naive form writes the whole map of N x N tokens and nothing after it.  Exact:
+ * integers. */
+START_TEST(naive_map_is_written_exactly)
 {
     enum { N = 3, C = 5 };
     const struct structsa_problem p = {.heads = {.N = N, .c = C}, .columns = _i ? C : 1};
@@ -116,22 +116,21 @@ START_TEST(naive_maps_end_where_they_do)
 }
 END_TEST
 
-/* StructSA, Eq. 3, "centered at j": three tokens, a window of three.  Off the grid keys are zero, and their scores take
- * part: scores 2, 3, 0 and values 0, 10, 20.  Tolerance: 8 u, for three exponentials, products, sums and a division. */
-START_TEST(windows_hang_over_the_border)
+/* StructSA, Eq. 3, "centered at j": keys off the grid are zero, and their scores take part.  Three tokens and a window
+ * of three give scores 2, 3, 0 and values 0, 10, 20.  Tolerance 8 u: three exponentials, products, sums, a division. */
+START_TEST(windows_extend_past_the_border)
 {
-    const struct subject s = {"3", "3", "1", 1, 1, 1, ""};
+    const struct head_shape s = {"3", "3", "1", 1, 1, 1, ""};
     struct case_head h = empty_head(&s);
     real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
     h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
-    const real *y = tell(&h);
+    const real *y = run_head(&h);
     double expected = (exp(3.0) * 10 + 20) / (exp(2.0) + exp(3.0) + 1);
     for (size_t i = 0; i < 3; i++) within("y", fabs((double)y[i] - expected) / expected, 8 * UNIT_ROUNDOFF);
 }
 END_TEST
 
-/* The contract: Eq. 16, no stride, no scale and one head.  Golden files give all four options.  `permuted` is a former
- * name of the plain form. */
+/* The defaults are Eq. 16, stride 1, scale 1 and one head.  `permuted` is a former name of the plain form. */
 START_TEST(defaults_are_those_of_the_contract)
 {
     const char *given = "--grid 3x4 --kernel 3x3 --equation 16 --stride 1 --scale 1 --heads 1";
@@ -144,7 +143,8 @@ START_TEST(defaults_are_those_of_the_contract)
 }
 END_TEST
 
-/* The naive form names the attention, the tiled form its projections, which take more memory than is allowed here. */
+/* The error of a problem that does not fit in memory names the array: in the naive form the attention, in the fast form
+ * the projections. */
 START_TEST(errors_name_what_is_too_large)
 {
     struct problem p = shaped(too_large->options, &structsa, 1, 1, too_large->sizes, "");
@@ -158,8 +158,9 @@ START_TEST(errors_name_what_is_too_large)
 }
 END_TEST
 
-/* To the bit: virtual keys and values of 5 and 11 filters, any first and any number of them, against one at a time. */
-START_TEST(virtual_tokens_are_made_in_any_pieces)
+/* Virtual keys and values of 5 and 11 filters have the same bits when made one at a time, and from any first token any
+ * number at a time. */
+START_TEST(virtual_tokens_do_not_depend_on_the_pieces)
 {
     struct fixture t = fixture("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
     struct plan plan;
@@ -182,7 +183,7 @@ END_TEST
 
 int main(void)
 {
-    /* Golden vectors: PyTorch projects x itself, with rounding errors of q, k and v; detectors are twice as strong. */
+    /* Golden vectors have 3 times the tolerance: PyTorch projects x itself, and the detectors are twice as large. */
     static const struct battery tables = {
         .operator = &structsa, .tolerance = problem_tolerance, .golden_tolerance = 3, .variants = variants,
         .join = options_of_equation, .sizes = sizes, .golden = golden, .errors = errors,
@@ -190,11 +191,11 @@ int main(void)
     };
     Suite *suite = suite_create("StructSA");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "StructSA alone");
-    tcase_add_loop_test(special, naive_maps_end_where_they_do, 0, 2);
-    tcase_add_test(special, windows_hang_over_the_border);
+    TCase *special = add_case(suite, "windows, defaults, errors");
+    tcase_add_loop_test(special, naive_map_is_written_exactly, 0, 2);
+    tcase_add_test(special, windows_extend_past_the_border);
     tcase_add_test(special, defaults_are_those_of_the_contract);
     tcase_add_test(special, errors_name_what_is_too_large);
-    tcase_add_loop_test(special, virtual_tokens_are_made_in_any_pieces, 0, 2);
+    tcase_add_loop_test(special, virtual_tokens_do_not_depend_on_the_pieces, 0, 2);
     return run_suite(suite);
 }

@@ -1,7 +1,7 @@
-/* test_structsa_counts.c -- what StructSA costs: multiplications and bytes, counted, and the FLOPs of its tables
+/* test_structsa_counts.c -- the cost of StructSA: multiplications and bytes, counted, and the FLOPs of its tables
  *
- * Naive forms are compiled with a real that counts multiplications (counting.h); the allocator counts bytes
- * (memory.h).  Counts are exact where no tolerance is given. */
+ * The naive form is compiled with a real that counts multiplications (counting.h); the allocator counts bytes
+ * (memory.h).  Counts without a tolerance are exact. */
 
 #include "structsa_case.h"
 #include "../support/battery.h"
@@ -21,9 +21,8 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-
-static struct fixture drawn(const char *options, const char *equation, size_t batch, size_t channels, const char *sizes,
-                          const char *without)
+static struct fixture random_fixture(const char *options, const char *equation, size_t batch, size_t channels,
+                                     const char *sizes, const char *without)
 {
     char all[160];
     options_of_equation(all, sizeof all, options, equation);
@@ -37,28 +36,28 @@ static double cores(const struct fixture *t, const char *form)
 
 /* ---- arithmetic ------------------------------------------------------ */
 
-/* StructSA, Eq. 15: on 784 tokens of 64 channels permuting saves a factor of about |M|, |M| (1 + 1 / 2D) + 1 / 2D as N
- * grows.  Tolerance: 6 %, for the convolutions, |M| / N of the products, and the softmax, which makes 1 / c. */
+/* StructSA, Eq. 15: permuting saves a factor of about |M|; for large N the factor is |M| (1 + 1 / 2D) + 1 / 2D.  784
+ * tokens, 64 channels.  Tolerance 6 %: the convolutions are |M| / N of the products, the softmax 1 / c. */
 START_TEST(permuting_saves_a_factor_of_the_window)
 {
     static const char *const D[] = {"D=1", "D=4", "D=8"};
     static const double d[] = {1, 4, 8};
     double M = _i < 3 ? 9 : 25;
     const char *options = _i < 3 ? "--grid 28x28 --kernel 3x3" : "--grid 28x28 --kernel 5x5";
-    struct fixture t = drawn(options, "16", 1, 64, D[_i % 3], "w_o b_o");
+    struct fixture t = random_fixture(options, "16", 1, 64, D[_i % 3], "w_o b_o");
     double saved = cores(&t, "naive") / cores(&t, "plain");
     double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
     within("over its limit", fabs(saved / expected - 1), 0.06);
 }
 END_TEST
 
-/* StructSA, Eq. 5 and 15; the paper does not say it: for each pair, reading the one map costs D |M|, virtual keys D c.
- * The fast form makes virtual tokens, D 2 c; the naive form takes c + D (|M| + |M'|) + |M'| c; the plain form merges
- * the kernels, 2 c + D (|M| + |M'|).  With c = 8 virtual tokens cost least. */
-START_TEST(permuting_does_not_pay_for_dot_products)
+/* StructSA, Eq. 5 and 15; not stated in the paper.  A pair of tokens costs 2 D c with virtual tokens (fast form),
+ * c + D (|M| + |M'|) + |M'| c in the naive form, and 2 c + D (|M| + |M'|) with merged kernels (plain form).  For c = 64
+ * virtual tokens cost most, for c = 8 least. */
+START_TEST(permuting_costs_more_for_dot_products)
 {
-    struct fixture wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
-    struct fixture narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
+    struct fixture wide = random_fixture("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
+    struct fixture narrow = random_fixture("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
     double ratio = cores(&wide, "naive") / cores(&wide, "fast"), merged = cores(&wide, "plain") / cores(&wide, "fast");
     ck_assert(ratio > 0.7 && ratio < 0.8);
     ck_assert(merged > 0.25 && merged < 0.27);
@@ -66,8 +65,8 @@ START_TEST(permuting_does_not_pay_for_dot_products)
 }
 END_TEST
 
-/* StructSA, Sec. 4.3.1, Tab. 4, 5a: by s^2 on a plane, and in a video that strides in space only; strides of all axes
- * by their product. */
+/* StructSA, Sec. 4.3.1, Tab. 4, 5a: strides divide the work by their product: s^2 on a plane, and in a video that
+ * strides in space only. */
 static const struct { const char *options, *stride; double factor; } divided[] = {
     {"--grid 8x8 --kernel 3x3", "2", 4}, {"--grid 4x8x8 --kernel 3x3x3", "1x2x2", 4},
     {"--grid 4x8x8 --kernel 3x3x3", "2", 8}, {"--grid 8x12 --kernel 3x3", "4x3", 12},
@@ -77,8 +76,8 @@ START_TEST(a_stride_divides_the_work)
     double factor = divided[_i].factor;
     char coarse[80];
     snprintf(coarse, sizeof coarse, "%s --stride %s", divided[_i].options, divided[_i].stride);
-    struct fixture all = drawn(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
-    struct fixture some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
+    struct fixture all = random_fixture(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
+    struct fixture some = random_fixture(coarse, "16", 1, 6, "D=3", "w_o b_o");
     double N = (double)all.problem.grid.tokens, c = 6, fixed = N * c + N * N * c;     /* the scale and the map */
     ck_assert(cores(&all, "fast") == factor * cores(&some, "fast"));
     ck_assert(cores(&all, "naive") - fixed == factor * (cores(&some, "naive") - fixed));
@@ -92,9 +91,8 @@ static double peak(const struct fixture *t, const char *form)
     return fixture_peak(t, operator_form(&structsa, form));
 }
 
-/* The table of reference/structsa.h, with one head: q, k, v as projected, the filters and the tables of windows.
- * Naive: dense copies of q, k, v and y, the map, the windows and kernels of a query, the attention, the unfolded
- * values.  Plain: one window; the virtual tokens, or the map, the attention and the merged kernels of one query. */
+/* The memory stated in reference/structsa.h for one head, and what the table leaves out: q, k, v as projected, the
+ * filters, the tables of windows; in the naive form dense copies of q, k, v and y. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct structsa_problem s;
@@ -120,9 +118,9 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* Bytes that the tiled form holds besides its scratch, with 16 channels and one head: q, k, v as projected; packed
- * projections and filters; tables of windows.  The scratch is larger than the filters that lie there during a load. */
-static double besides(double N, double J, double M, double Mv, double D)
+/* Bytes of the fast form without its scratch, for 16 channels and one head: q, k, v as projected; packed projections
+ * and filters; tables of windows.  The filters that it needs while loading are smaller than the scratch. */
+static double without_scratch(double N, double J, double M, double Mv, double D)
 {
     return plan_bytes(&structsa, operator_form(&structsa, "fast")) + real_bytes(3 * N * 16)
          + real_bytes(3 * 16 * (16 + 1)) + real_bytes(D * M * 16) + real_bytes(D * Mv * 16) + int_bytes(J * M)
@@ -138,25 +136,25 @@ static const struct battery_case held[] = {
     {0},
 };
 
-/* The table of reference/structsa.h: besides these bytes, the tiled form takes the scratch of one call of the tiled
- * attention for all queries.  Tolerance: 96 queries, since a block is rounded up. */
+/* The scratch of the fast form is that of one call of the tiled attention: neither the map nor the virtual tokens
+ * exist.  Tolerance: 96 queries, since a block is rounded up. */
 START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
 {
-    struct fixture t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
+    struct fixture t = random_fixture(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
     struct structsa_problem s;
     succeeds(structsa.resolve(&s, &t.problem));
     double J = (double)s.J, D = (double)s.D;
     size_t workspace;
     ck_assert(attention_fast_workspace(&workspace, 16, s.heads.N + ATTENTION_BLOCK));
-    double taken = peak(&t, "fast") - besides((double)s.heads.N, J, (double)s.M, (double)s.Mv, D);
+    double taken = peak(&t, "fast") - without_scratch((double)s.heads.N, J, (double)s.M, (double)s.Mv, D);
     double allowed = real_bytes((double)workspace);
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
 }
 END_TEST
 
-/* StructSA, Eq. 15, "memory complexity", four times the tokens.  The map is O(N^2 C), virtual tokens O(N C D), tiles of
- * them O(N C); in Eq. 5 the plain form holds the map of one query. */
+/* StructSA, Eq. 15, "memory complexity", with four times the tokens: the map is O(N^2 C), virtual tokens O(N C D),
+ * tiles of them O(N C); in Eq. 5 the plain form has the map of one query. */
 static const struct battery_growth growth[] = {
     {"--kernel 3x3 --equation 16", 8, 16, "D=8", "w_o b_o", "naive", 12, 17},
     {"--kernel 3x3 --equation 16", 8, 16, "D=8", "w_o b_o", "plain", 3, 4},
@@ -165,26 +163,27 @@ static const struct battery_growth growth[] = {
     {0},
 };
 
-/* Of the tiled form: seven patterns of 9 taps and 16 channels on both sides, which fill whole lines of 64 bytes. */
+/* Seven more patterns cost the fast form exactly their filters: 9 taps, 16 channels, keys and values (whole lines of 64
+ * bytes). */
 START_TEST(patterns_cost_the_memory_of_their_filters)
 {
-    struct fixture one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
-    struct fixture eight = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
+    struct fixture one = random_fixture("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
+    struct fixture eight = random_fixture("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
     double more = peak(&eight, "fast") - peak(&one, "fast");
     within("bytes", fabs(more - 7 * 2 * 9 * 16 * (double)sizeof(real)), 0);
 }
 END_TEST
 
-/* Not said in the paper, which has N > D for the scores: keys and values counted, from N = 2D on.  512 channels, so
- * that they dominate. */
-START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
+/* The plain form needs less memory than the naive one from N = 2D on; the paper has N > D, for the scores alone.  512
+ * channels, so that keys and values dominate. */
+START_TEST(virtual_tokens_save_memory_from_2d_tokens_on)
 {
     static const struct { const char *options; size_t N; } z[] = {
         {"--grid 4 --kernel 1", 4}, {"--grid 8 --kernel 1", 8},
         {"--grid 16 --kernel 1", 16}, {"--grid 64 --kernel 1", 64},
     };
     for (size_t s = 0; s < COUNT(z); s++) {
-        struct fixture t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
+        struct fixture t = random_fixture(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
         double naive = peak(&t, "naive"), plain = peak(&t, "plain");
         if (z[s].N <= 8) ck_assert(naive < plain);
         else ck_assert(naive > plain);
@@ -194,19 +193,19 @@ END_TEST
 
 /* ---- the paper's tables ------------------------------------------------ */
 
-/* StructSA, Tab. 6b, windows of two sizes, 14 x 14 tokens, D = 4: each pattern of a channel adds |M| and |M'| numbers,
- * and as many products at every centre. */
+/* StructSA, Tab. 6b, windows of two sizes, 14 x 14 tokens, D = 4: each pattern of a channel has |M| + |M'| numbers, and
+ * as many products at every centre. */
 static const struct { const char *keys, *values; double M, Mv; } tab_6b[] = {
     {"1x1", "3x3", 1, 9}, {"5x5", "3x3", 25, 9}, {"7x7", "3x3", 49, 9},
     {"3x3", "1x1", 9, 1}, {"3x3", "5x5", 9, 25}, {"3x3", "7x7", 9, 49},
 };
-START_TEST(windows_of_tab_6b_are_problems)
+START_TEST(windows_of_tab_6b_cost_their_entries)
 {
     char options[96];
     snprintf(options, sizeof options, "--grid 14x14 --kernel %s --heads 2 --value-kernel %s", tab_6b[_i].keys,
              tab_6b[_i].values);
-    struct fixture row = drawn(options, "16", 1, 384, "D=4", "");
-    struct fixture nine = drawn("--grid 14x14 --kernel 3x3 --heads 2", "16", 1, 384, "D=4", "");
+    struct fixture row = random_fixture(options, "16", 1, 384, "D=4", "");
+    struct fixture nine = random_fixture("--grid 14x14 --kernel 3x3 --heads 2", "16", 1, 384, "D=4", "");
     double more = tab_6b[_i].M + tab_6b[_i].Mv - 18, filters = 384 * 4 * more;
     ck_assert((double)problem_parameters(&row.problem) - (double)problem_parameters(&nine.problem) == filters);
     ck_assert(cores(&row, "plain") - cores(&nine, "plain") == 196 * filters);
@@ -223,13 +222,13 @@ int main(void)
     add_battery(suite, &tables);
     TCase *arithmetic = add_case(suite, "arithmetic");
     tcase_add_loop_test(arithmetic, permuting_saves_a_factor_of_the_window, 0, 6);
-    tcase_add_test(arithmetic, permuting_does_not_pay_for_dot_products);
+    tcase_add_test(arithmetic, permuting_costs_more_for_dot_products);
     tcase_add_loop_test(arithmetic, a_stride_divides_the_work, 0, (int)COUNT(divided));
     TCase *bytes = add_case(suite, "bytes");
     tcase_add_loop_test(bytes, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held) - 1);
     tcase_add_test(bytes, patterns_cost_the_memory_of_their_filters);
-    tcase_add_test(bytes, virtual_tokens_pay_from_twice_d_tokens_on);
+    tcase_add_test(bytes, virtual_tokens_save_memory_from_2d_tokens_on);
     TCase *papers = add_case(suite, "tables of the paper");
-    tcase_add_loop_test(papers, windows_of_tab_6b_are_problems, 0, (int)COUNT(tab_6b));
+    tcase_add_loop_test(papers, windows_of_tab_6b_cost_their_entries, 0, (int)COUNT(tab_6b));
     return run_suite(suite);
 }

@@ -1,39 +1,37 @@
-/* test_structsa_errata.c -- equations of StructSA that fail as printed, or allow several readings */
+/* test_structsa_errata.c -- equations of StructSA that do not hold as printed, or allow several readings */
 
 #include "structsa_case.h"
 
-/* Eq. 21 on a line, term by term: the kernel at j - floor(M/2) + m gives its
- * entry m (as printed) or M - 1 - m. */
+/* Eq. 21 on a line: the kernel at j - floor(M/2) + m gives its entry m (as printed) or M - 1 - m. */
 static void eq21(real *weights, const struct case_head *h, bool printed)
 {
     size_t N = h->params.heads.N, M = h->params.Mv;
     for (size_t j = 0; j < N; j++) {
         weights[j] = 0;
         for (size_t m = 0; m < M; m++) {
-            size_t centre = j + m;                      /* floor(M/2) more than it is */
+            size_t centre = j + m;                      /* floor(M/2) too large, so as not to wrap */
             if (centre < M / 2 || centre - M / 2 >= N) continue;
             weights[j] += h->kernels[(centre - M / 2) * M + (printed ? m : M - 1 - m)];
         }
     }
 }
 
-/* y_i of the kernels on a line whose entry m lies at j + floor(M/2) - m. */
+/* y_i on a line if entry m of a kernel lies at j + floor(M/2) - m. */
 static void convolve(real *y, const struct case_head *h)
 {
     size_t N = h->params.heads.N, M = h->params.M, c = h->params.heads.c;
     for (size_t jm = 0; jm < N * M; jm++) {
-        size_t token = jm / M + M / 2 - jm % M;         /* wraps below 0, and is then beyond N */
+        size_t token = jm / M + M / 2 - jm % M;         /* below 0 it wraps and exceeds N */
         for (size_t ch = 0; ch < c && token < N; ch++) y[ch] += h->kernels[jm] * h->v[token * c + ch];
     }
 }
 
-/* StructSA, Eq. 21: the kernel around j - floor(M/2) + m holds token j at M - 1 - m in reading order; the printed
- * entry m is that of windows in the order of a convolution. Aggregators that are symmetric (_i >= 2) give the
- * same. */
+/* StructSA, Eq. 21: the kernel around j - floor(M/2) + m has token j at entry M - 1 - m.  The printed entry m is right
+ * if windows are in the order of a convolution.  Symmetric aggregators (_i >= 2) give the same either way. */
 START_TEST(eq21_reads_kernels_reversed)
 {
-    const struct subject s = {"9", _i % 2 ? "5" : "3", "1", 3, 2, 1, ""};
-    struct case_head h = whole_head(&s);
+    const struct head_shape s = {"9", _i % 2 ? "5" : "3", "1", 3, 2, 1, ""};
+    struct case_head h = integer_head(&s);
     size_t M = h.params.M;
     if (_i >= 2) {
         real *even = copy(h.hv, 2 * M);
@@ -60,12 +58,12 @@ START_TEST(eq21_reads_kernels_reversed)
 }
 END_TEST
 
-/* StructSA, Eq. 11, 13, 16, 20: diag(q_i) K_j scales rows, which are neighbours, and exists only for |M| = C. K_j
- * diag(q_i) scales channels, and gives the scores of Eq. 15. */
+/* StructSA, Eq. 11, 13, 16, 20: diag(q_i) K_j scales rows, which are neighbours, and exists only for |M| = C.
+ * K_j diag(q_i) scales channels, and gives the scores of Eq. 15. */
 START_TEST(eq13_scales_neighbours_where_it_means_channels)
 {
-    const struct subject s = {"9", "3", "1", 3, 2, 3, ""};
-    struct case_head h = whole_head(&s);
+    const struct head_shape s = {"9", "3", "1", 3, 2, 3, ""};
+    struct case_head h = integer_head(&s);
     real *scores = scores_of_map(&h), *left = zeros(9 * 9 * 2), *right = zeros(9 * 9 * 2), *K_j = zeros(3 * 3);
     for (size_t ijd = 0; ijd < 9 * 9 * 2; ijd++) {
         const real *q_i = h.q + ijd / 18 * 3, *filter = h.hk + ijd % 2 * 9;
@@ -80,15 +78,15 @@ START_TEST(eq13_scales_neighbours_where_it_means_channels)
 }
 END_TEST
 
-/* StructSA, Sec. 3.1, "the same output regardless of the order of features": true of the mean over all outputs, which
- * are permuted as the tokens are. */
+/* StructSA, Sec. 3.1, "the same output regardless of the order of features": true only of the mean of all outputs; the
+ * outputs are permuted as the tokens are. */
 START_TEST(self_attention_is_equivariant_not_invariant)
 {
-    const struct subject s = {"12", "1", "1", 3, 1, 1, ""};
+    const struct head_shape s = {"12", "1", "1", 3, 1, 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s);
     real *ones = filled(12, 1);
-    turn_around(&turned);
-    beyond("in place", relative_difference(tell(&turned), tell(&h), 36), 0.1);
+    reverse_tokens(&turned);
+    beyond("in place", relative_difference(run_head(&turned), run_head(&h), 36), 0.1);
     within("reversed", relative_difference(rows_reversed(turned.y, 12, 3), h.y, 36), head_tolerance(&h));
     real *sum = matrix_product(ones, h.y, 1, 12, 3), *sum_turned = matrix_product(ones, turned.y, 1, 12, 3);
     within("on average", largest_difference(sum_turned, sum, 3), 12 * head_tolerance(&h) * largest(h.y, 36));
