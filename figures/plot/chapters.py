@@ -433,16 +433,17 @@ def hilo_parts(run):
     """The two identities, each alone: all heads in windows, all heads with pooled keys."""
     table = run.read("hilo")
     parts = (("windows", "windows of 2×2 alone, α = 0"), ("pooled", "pooled keys alone, α = 1"))
-    sheet = Sheet("Time of one layer whose heads are all Hi-Fi’s, or all Lo-Fi’s", high=490, letters=14, foot=[
+    sheet = Sheet("Time of one layer whose heads are all Hi-Fi’s, or all Lo-Fi’s", high=520, letters=14, foot=[
         "384 channels, 12 heads, s = 2, batch 1, one thread, float.", SCALAR,
         *(f"α = {n}, {fits.told(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)), table.measured()])
+    sheet.legend((form, FORMS[form]) for form in CHAIN)
     rows = [row for row in table.rows if row["series"] in dict(parts)]
     last, times = (max(float(row[column]) for row in rows) for column in ("tokens", "median_seconds"))
     for n, (key, heading) in enumerate(parts):
-        panel = sheet.panel(76 + 300 * n, 84, 296 + 300 * n, x=(13, last * 1.15), y=(3e-5, times * 2), ytics=TIMES,
+        panel = sheet.panel(76 + 326 * n, 112, 356 + 326 * n, x=(13, last * 1.15), y=(3e-5, times * 2), ytics=TIMES,
                             xtics=tics((16, 196, 3136)), bare=n > 0, heading=heading, xlabel="tokens N")
         sheet.curves(panel, {form: (form, FORMS[form]) for form in CHAIN},
-                     lambda form: table.points("tokens", "median_seconds", series=key, form=form), named=n > 0)
+                     lambda form: table.points("tokens", "median_seconds", series=key, form=form), named=False)
         steps(sheet, panel, table, "median_seconds", key, CHAIN)
     return sheet
 
