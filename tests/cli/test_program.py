@@ -66,14 +66,14 @@ BAD = [
     ("apply msa --grid 2x2 -o y", "msa: input: missing"),
     ("apply msa --grid 2x2 in other -o y", "second input 'other'"),
     ("apply msa --grid 2x2 in -o y -o y", "option -o: given twice"),
-    ("apply msa --grid 2x2 --form cuba in -o y", "form 'cuba': not known, expected one of naive, fast"),
+    ("apply msa --grid 2x2 --form cuba in -o y", "form 'cuba': not known, expected one of naive, plain, fast"),
     ("apply msa --grid=2x2 --form= in -o y", "option --form: found '', expected a value"),
     ("apply hilo --grid=2x2 --pooled-queries=no in -o y", "option --pooled-queries: found a value, expected none"),
-    ("measure msa --grid 2x2 --channels 4 --form cuba", "form 'cuba': not known, expected one of naive, fast"),
+    ("measure msa --grid 2x2 --channels 4 --form cuba", "form 'cuba': not known, expected one of naive, plain, fast"),
     ("measure msa --grid 2x2 --channels 4 --form fast naive --keep y",
      "option --keep: expected one form, one grid and one number of threads"),
     ("measure msa --grid 2x2 --channels 4 --form fast --judge cuba",
-     "form 'cuba': not known, expected one of naive, fast"),
+     "form 'cuba': not known, expected one of naive, plain, fast"),
     ("apply msa --grid 2x2 --form fast --form fast in -o y", "--form: given twice"),
     ("apply msa --grid 2x2 --form fast --device 0 in -o y",
      "--device: found '0' beside --form fast, which runs on the processor"),
@@ -86,7 +86,7 @@ BAD = [
     ("apply msa --grid 2x2 --form cuda --device host: in -o y", "--device: found 'host:'"),
     ("apply msa --grid 2x2 --form cuda --device hosts in -o y", "--device: found 'hosts'"),
     ("apply msa --grid 2x2 --form cuda99 --device host in -o y",
-     "form 'cuda99': not known, expected one of naive, fast, cuda1"),
+     "form 'cuda99': not known, expected one of naive, plain, fast, cuda1"),
     ("apply msa --grid 2x2 --form cuda --device 999 in -o y", "form cuda: needs a CUDA device: "),
     ("apply msa --grid 2x2 --form cuda1 --device 999 in -o y", "; apply --device host emulates one"),
     ("apply msa --grid 2x2 --form cuda-fp8 --device host in -o y", "form 'cuda-fp8': not known"),
@@ -158,9 +158,9 @@ BAD = [
     ("verify linear", "linear: has one form, expected an operator with several"),
     ("verify msa in", "msa: found 'in', expected an option"),
     ("verify msa -o y", "msa: found '-o', expected an option"),
-    ("verify msa --form cuba", "form 'cuba': not known, expected one of naive, fast, cuda1"),
+    ("verify msa --form cuba", "form 'cuba': not known, expected one of naive, plain, fast, cuda1"),
     ("verify msa --form fast --form", "option --form: found no value"),
-    ("verify msa --form fast --form=", "form '': not known, expected one of naive, fast"),
+    ("verify msa --form fast --form=", "form '': not known, expected one of naive, plain, fast"),
     ("verify msa --form fast --seed 1 --seed 1", "option --seed: given twice"),
     ("verify msa --form fast --device host", "option --device: found 'host', but no form that runs on a device"),
     ("verify msa --device gpu", "option --device: found 'gpu', expected a number from 0, or host"),
@@ -233,7 +233,7 @@ BAD = [
 ]
 BAD += [
     ("apply msa --grid 2x2 --form cuda-tf32 --device host in -o y",
-     "form 'cuda-tf32': not known, expected one of naive, fast, cuda1"),
+     "form 'cuda-tf32': not known, expected one of naive, plain, fast, cuda1"),
 ] if DOUBLE else [
     ("apply msa --grid 2x2 --scale 1e39 in -o y", "--scale: found '1e39', expected a finite"),
 ]
@@ -411,7 +411,8 @@ class Commands(Case):
 
     def test_help_and_version_are_printed(self):
         self.for_each(lambda words, answer: self.assertIn(answer, self.succeeds(words), words), (
-            ("list", "lisa       naive fast"), ("list", "msa        naive fast cuda1 cuda2"), ("list", " (host"),
+            ("list", "lisa       naive plain fast"), ("list", "msa        naive plain fast cuda1 cuda2"),
+            ("list", " (host"),
             ("help apply", "--device N"), ("help msa", "[--device N]"), ("help", "usage: twicetold COMMAND"),
             ("--help", "usage: twicetold COMMAND"), ("-h", "usage: twicetold COMMAND"),
             ("list --help", "twicetold list"),
