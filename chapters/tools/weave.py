@@ -73,9 +73,9 @@ def battery_tests(suite):
 @functools.cache
 def test_addresses():
     """{TEST or SUITE/TEST: its place in the bound book}.  A test of the battery needs its suite's name.
-    If two suites share a name, TEST is the operator's own test, not that of test_promises.c."""
+    If two suites share a name, TEST is the operator's own test, not that of test_properties.c."""
     addresses = {}
-    for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
+    for path in sorted(suites(), key=lambda path: 'test_properties' not in path):
         suite, own = suite_of(path), tests_of(path)
         addresses.update({name: f'{suite}.html#{name}' for name in own})
         addresses.update({f'{suite[5:]}/{name}': f'{suite}.html#{name}' for name in [*own, *battery_tests(path)]})
