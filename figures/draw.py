@@ -3,12 +3,14 @@
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
                             [--max-memory 8G] [--resume] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
+    python3 figures/draw.py commit FOLDER CHAPTER...
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
 chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
 data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
-take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables. `commit`
+take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables.
+`commit` copies what was measured into FOLDER to figures/, and draws what depends on it. `commit`
 copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out chapters that the
 output folder has from the same programs and settings: an interrupted run goes on where it was.
 """
@@ -183,6 +185,14 @@ def commit(folder, names):
     main(["--budget", "0", "gap"])
 
 
+def commit(folder, names):
+    for name in names:
+        for own in chapters.CHAPTERS[name].files:
+            for path in glob.glob(os.path.join(folder, own + "*.[ts][sv][vg]")):
+                shutil.copyfile(path, place(HERE, os.path.basename(path)))
+    main(["--budget", "0", "gap"])
+
+
 def size(word):
     """Bytes of a word such as 512M, at most three quarters of the machine's."""
     found = re.fullmatch(r"([0-9.]+)([KMGT]?)", word)
@@ -200,6 +210,8 @@ def usage(message):
 def main(words):
     if words[:1] == ["slides"] and len(words) == 2:
         return slides(words[1])
+    if words[:1] == ["commit"] and len(words) > 2:
+        return commit(words[1], words[2:])
     if words[:1] == ["commit"] and len(words) > 1:
         return commit(words[1], words[2:])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")

@@ -31,7 +31,7 @@ struct climb {
     real *wa;                   /* [blocks][pairs][N] points: the spectra of the key's kernels */
     real *ba, *bb;              /* [blocks][pairs] points: the biases */
     real *a;                    /* of each thread: [2 pairs][filled] */
-    real *z, *G, *line;         /* of each thread: the points of a block, what a kernel makes of them; a line and scratch */
+    real *z, *G, *line;         /* of each thread: points of a block, their convolution; a line and scratch */
     real *sum;                  /* of each thread: [N] vectors, the values weighed so far */
 };
 

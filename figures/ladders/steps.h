@@ -1,4 +1,4 @@
-/* steps.h -- two ladders from the equation to nearly the fast form, one idea a step
+/* steps.h -- two ladders from the naive or the plain form to nearly the fast form, one idea a step
  *
  * Each step is a struct form, so plans, projections, threads and tests serve it.  It is in no list of forms, and only
  * figures/ladders/ladder.c runs it.  So it may reject options, and may use code of naive/ and fast/. */
@@ -23,7 +23,7 @@ struct step {
 
 struct ladder {
     const struct declaration *declaration;
-    const struct step *step;    /* from the naive form on; ends at an idea of NULL */
+    const struct step *step;    /* from the naive or the plain form on; ends at an idea of NULL */
     struct traffic (*traffic)(const void *params, int step);
 };
 

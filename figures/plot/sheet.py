@@ -19,6 +19,7 @@ import fits
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIGURES = os.path.dirname(HERE)
+FIGURES = os.path.dirname(HERE)
 
 # Okabe and Ito's colours, distinct to colour-blind eyes; some a little darker, for a contrast of 3:1 on white.
 INK, FAINT, GRID, WHITE = 0x333333, 0x6b6b6b, 0xe6e6e6, 0xffffff

@@ -7,7 +7,7 @@
 #include "command.h"
 #include "devices.h"
 
-/* Check all memory against the limit: what is in use, the tensors of the file, y, and the plan. */
+/* Checks the bytes in use, of the file's tensors, of y and of the plan against the limit. */
 static status fits(const struct plan *plan, const struct tensors *file, size_t allowed)
 {
     size_t needed = memory_in_use();
@@ -17,7 +17,7 @@ static status fits(const struct plan *plan, const struct tensors *file, size_t a
     return bytes_fit(needed, allowed);
 }
 
-/* Runs a loaded plan and leaves its result in y, which the caller releases. */
+/* Runs a loaded plan; the caller releases y. */
 static status compute(struct tensor *y, struct plan *plan)
 {
     int axes;
@@ -27,13 +27,13 @@ static status compute(struct tensor *y, struct plan *plan)
     return s.code ? s : plan_run(plan, y->data, plan->problem->tensor[0].data);
 }
 
-/* Two minutes on an emulated device, which makes 10^7 multiply-adds in a second. */
+/* Two minutes on an emulated device, which computes 10^7 multiply-adds per second. */
 #define WORK_EMULATED 1e9
 
 double work_allowed(const struct call *c)
 {
-    if (problem_given(&c->own, "max-work")) return problem_number(&c->own, "max-work");
-    return device_is_emulated(own_text(c, "device", NULL)) ? WORK_EMULATED : WORK_OF_HOURS;
+    if (problem_given(&c->options, "max-work")) return problem_number(&c->options, "max-work");
+    return device_is_emulated(option_text(c, "device", NULL)) ? WORK_EMULATED : WORK_OF_HOURS;
 }
 
 static status apply(const struct call *c)
@@ -45,14 +45,15 @@ static status apply(const struct call *c)
     const struct form *form;
     size_t allowed;
 
-    /* Step 1: the form and the options, before any file is touched. */
-    const char *most = own_text(c, "max-memory", NULL);
-    status s = bytes_allowed(&allowed, most);
+    /* Step 1: the form and the options, before any file is opened. */
+    const char *limit = option_text(c, "max-memory", NULL);
+    status s = bytes_allowed(&allowed, limit);
     if (!s.code)
-        s = form_on(&form, c->operator, own_text(c, "form", NULL), own_text(c, "device", NULL), most ? allowed : 0);
+        s = form_on(&form, c->operator, option_text(c, "form", NULL), option_text(c, "device", NULL),
+                    limit ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
 
-    /* Step 2: the header of the file, and whether memory and work are allowed. */
+    /* Step 2: the header of the file, and the limits of memory and work. */
     s = safetensors_open(&file, c->input[0]);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
@@ -74,7 +75,7 @@ static status apply(const struct call *c)
 
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .default_value = "fast", .value = "FORM",
-     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain versions"},
+     .meaning = "a form of 'twicetold list'; naive is the paper's equation, cuda the last version in full precision"},
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
     OPTION_MAX_WORK,
@@ -82,8 +83,9 @@ static const struct option options[] = {
 };
 
 const struct command apply_command = {
-    .own = {.name = "apply", .summary = "compute y = OPERATOR(x) from a file of x and parameters", .options = options},
-    .what = "The input holds x and the operator's parameters, F32 or F64; the output gets y.",
+    .declaration = {.name = "apply", .summary = "compute y = OPERATOR(x) from a file of x and parameters",
+                    .options = options},
+    .what = "The input has x and the operator's parameters, F32 or F64; the output has y.",
     .operator = true,
     .inputs = {"INPUT.safetensors"},
     .output = true,

@@ -7,7 +7,7 @@
 
 const struct command *command_find(const struct command *const *commands, const char *name)
 {
-    while (*commands && strcmp((*commands)->own.name, name)) commands++;
+    while (*commands && strcmp((*commands)->declaration.name, name)) commands++;
     return *commands;
 }
 
@@ -15,21 +15,22 @@ const char *command_names(char *text, size_t size, const struct command *const *
 {
     size_t at = 0;
     for (const struct command *const *c = commands; *c && at < size; c++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ", (*c)->own.name);
+        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ",
+                               (*c)->declaration.name);
     return text;
 }
 
-const char *own_text(const struct call *c, const char *option, const char *missing)
+const char *option_text(const struct call *c, const char *option, const char *missing)
 {
-    const char *text = problem_text(&c->own, option);
+    const char *text = problem_text(&c->options, option);
     return text && *text ? text : missing;
 }
 
-struct problem_sizes own_sizes(const struct call *c)
+struct problem_sizes call_sizes(const struct call *c)
 {
     return (struct problem_sizes){
-        .words = c->words, .word = c->word, .grid = own_text(c, "grid", NULL),
-        .batch = problem_size(&c->own, "B"), .channels = problem_size(&c->own, "C"),
-        .sizes = own_text(c, "sizes", NULL), .without = own_text(c, "without", NULL),
+        .words = c->words, .word = c->word, .grid = option_text(c, "grid", NULL),
+        .batch = problem_size(&c->options, "B"), .channels = problem_size(&c->options, "C"),
+        .sizes = option_text(c, "sizes", NULL), .without = option_text(c, "without", NULL),
     };
 }

@@ -1,8 +1,7 @@
-/* command.h -- what a command of the program is
+/* command.h -- the commands of the program
  *
- * A command is declared like an operator, with a table of options.  Its words are checked against that table, and
- * against the operator's if it takes one.  Help and the shell's completion read the same tables.  twicetold.c has the
- * only list of commands. */
+ * A command is declared like an operator, with a table of options.  Help and completion read that table, too.
+ * twicetold.c has the list of commands. */
 
 #ifndef TWICETOLD_PROGRAM_COMMAND_H
 #define TWICETOLD_PROGRAM_COMMAND_H
@@ -14,29 +13,29 @@
 
 /* A command line, sorted. */
 struct call {
-    const struct command *const *commands;      /* all of them; NULL at the end */
+    const struct command *const *commands;      /* all commands; NULL at the end */
     const struct command *command;
-    const struct declaration *operator;         /* NULL where the command takes none */
-    const struct network_table *network;        /* likewise */
+    const struct declaration *operator;         /* or NULL */
+    const struct network_table *network;        /* or NULL */
     int words;
     const char **word;                          /* the operator's options */
-    struct problem own;                         /* the command's own, read */
+    struct problem options;                     /* the command's options */
     const char *input[2], *output;
-    const char **file;                          /* all inputs, where a command takes many */
+    const char **file;                          /* all inputs of a command that takes many */
     int files;
     const char **repeated;                      /* values of the option that may be repeated */
     int repetitions;
 };
 
 struct command {
-    struct declaration own;                     /* name, summary, options */
-    const char *what;                           /* more of it, for help; or NULL */
-    bool operator;                              /* its first word names one, whose options it takes */
-    bool network;                               /* its first word names one */
-    const char *inputs[2];                      /* what its files are called; one in [ ] may be missing */
-    bool many;                                  /* takes any number of the first */
+    struct declaration declaration;             /* name, summary, options */
+    const char *what;                           /* more text for help; or NULL */
+    bool operator;                              /* its first word is an operator, whose options it takes */
+    bool network;                               /* its first word is a network */
+    const char *inputs[2];                      /* names of its files for help; one in [ ] is optional */
+    bool many;                                  /* takes any number of the first input */
     bool output;                                /* writes a file, -o */
-    const char *repeats;                        /* own option that may be given several times; or NULL */
+    const char *repeats;                        /* an option that may be given several times; or NULL */
     status (*run)(const struct call *);
 };
 
@@ -46,30 +45,30 @@ extern const struct command list_command, help_command, version_command, apply_c
 /* The command of that name, or NULL. */
 const struct command *command_find(const struct command *const *commands, const char *name);
 
-/* "list, help, apply, ..." into text of `size` bytes; returns text. */
+/* Writes "list, help, apply, ..." into text of `size` bytes; returns text. */
 const char *command_names(char *text, size_t size, const struct command *const *commands);
 
-/* The value of an own option; `missing` if it is not given and has no default. */
-const char *own_text(const struct call *c, const char *option, const char *missing);
+/* The value of an option of the command; `missing` if it is not given and has no default. */
+const char *option_text(const struct call *c, const char *option, const char *missing);
 
 /* The operator's options, --channels and --batch, and OPTIONS_SIZES. */
-struct problem_sizes own_sizes(const struct call *c);
+struct problem_sizes call_sizes(const struct call *c);
 
-/* The value of --max-work; else what an apply on this --device may take (apply.c). */
+/* The value of --max-work, or the default for this --device (apply.c). */
 double work_allowed(const struct call *c);
 
-/* Make x and the parameters of a problem with sizes, as the command's options OPTIONS_IMAGES say; the caller frees
- * p->tensor[0].data and *block.  The limit of --max-memory holds for these and `more` reals (tokens.c). */
+/* Makes x and random parameters of a problem with sizes, by OPTIONS_IMAGES (tokens.c).  The caller frees
+ * p->tensor[0].data and *block.  --max-memory limits the bytes of these and of `more` reals. */
 #define ORIGIN_TEXT 200
 status draw_input(struct problem *p, const struct call *c, size_t more, real **block, char origin[ORIGIN_TEXT]);
 
 /* Options that several commands share. */
 #define OPTION_MAX_MEMORY \
     {.name = "max-memory", .kind = OPTION_CHOICE, .default_value = "", .value = "BYTES", \
-     .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
+     .meaning = "stop before work begins if it needs more; as 512M or 8G (3/4 of the free memory)"}
 #define OPTION_MAX_WORK \
     {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N", \
-     .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e9)"}
+     .meaning = "stop before work begins if it needs more multiply-adds (1e13, which take hours; emulated 1e9)"}
 #define OPTION_DEVICE \
     {.name = "device", .kind = OPTION_CHOICE, .default_value = "", .value = "N", \
      .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
@@ -77,8 +76,8 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
 #define OPTIONS_TOKENS \
     {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
      .meaning = "channels of a token"}, \
-    {.name = "batch", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
-     .meaning = "images"}, \
+    {.name = "batch", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "B", \
+     .value = "B", .meaning = "images"}, \
     OPTIONS_IMAGES
 #define OPTIONS_IMAGES \
     {.name = "images", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE", \
@@ -88,19 +87,19 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
     {.name = "first", .kind = OPTION_INTEGER, .default_value = "0", .low = 0, .high = 1e9, \
      .meaning = "the first image taken"}, \
     {.name = "seed", .kind = OPTION_INTEGER, .default_value = "1", .low = 0, .high = 1e9, \
-     .meaning = "of all that is drawn: same seed, same bytes"}
+     .meaning = "of all random numbers: same seed, same bytes"}
 #define OPTIONS_SIZES \
     {.name = "sizes", .kind = OPTION_CHOICE, .default_value = "", .value = "LETTER=n,...", \
      .meaning = "sizes that grid and channels leave open"}, \
     {.name = "without", .kind = OPTION_CHOICE, .default_value = "", .value = "NAME,...", \
      .meaning = "optional tensors to leave out"}, \
     {.name = "grid", .kind = OPTION_GRID, .default_value = "", .low = 1, .high = 3, \
-     .meaning = "for operators that know no grid: how their tokens lie"}
+     .meaning = "the grid of the tokens, for operators without this option"}
 
-/* Print the answer to --help after these words; command is NULL if they begin with none. */
+/* Prints the answer to --help after these words.  command is NULL if they do not begin with one. */
 status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
 
-/* Candidates for the last word. */
+/* Prints candidates for the last word. */
 void print_completions(const struct command *const *commands, int count, const char *const *word);
 
 #endif

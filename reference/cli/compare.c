@@ -1,7 +1,7 @@
-/* compare.c -- the command that says how far apart two files of tensors are
+/* compare.c -- the command that compares two files of tensors
  *
- * Both are read a piece at a time, as doubles whatever they hold, so that neither
- * their sizes nor the precision of this program matter. */
+ * Both files are read in pieces, as doubles.  So their sizes may exceed the memory, and the precision of this program
+ * does not matter. */
 
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 #define PIECE ((size_t)4096)            /* numbers at a time */
 
-/* The root of a sum of squares that neither overflows nor vanishes on the way. */
+/* A sum of squares that cannot overflow or underflow: largest^2 squares. */
 struct norm {
-    double largest, squares;            /* the sum is largest^2 squares */
+    double largest, squares;
 };
 
 static void norm_add(struct norm *n, double value)
@@ -36,16 +36,15 @@ static double norm_mean(const struct norm *n, size_t count)
     return n->largest * sqrt(n->squares / (double)count);
 }
 
-/* a / b, where nothing over nothing is no difference. */
+/* a / b, and 0 if both are 0. */
 static double relative(double a, double b)
 {
     return a == 0 && b == 0 ? 0 : a / b;
 }
 
-/* The difference of a tensor of A from its twin in B; NaN where an entry of either is not finite. */
+/* The difference of a tensor in A and in B; NaN if an entry is not finite. */
 struct difference {
-    double largest, mean;               /* the mean is a root mean square, as is that of B */
-    double of_b;
+    double largest, rms, rms_b;         /* rms_b: of the tensor in B */
 };
 
 static status differences(struct difference *d, struct safetensors *a, size_t in_a, struct safetensors *b, size_t in_b)
@@ -67,7 +66,7 @@ static status differences(struct difference *d, struct safetensors *a, size_t in
     return status_ok();
 }
 
-/* A file's tensors in the order of their names, which are unique. */
+/* The tensors of a file, sorted by name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
@@ -83,8 +82,8 @@ static const struct tensor **sorted(const struct safetensors *file)
     return tensors;
 }
 
-/* Refuses files that do not hold the same tensors in the same shapes. */
-static status alike(const struct tensor *const *a, size_t in_a, const struct tensor *const *b, size_t in_b)
+/* Bad input if the files do not have the same tensors in the same shapes. */
+static status check_pairs(const struct tensor *const *a, size_t in_a, const struct tensor *const *b, size_t in_b)
 {
     char found[120], expected[120];
     if (!in_a) return bad_input("A holds no tensor, expected some");
@@ -92,39 +91,39 @@ static status alike(const struct tensor *const *a, size_t in_a, const struct ten
         int order = t >= in_a ? 1 : t >= in_b ? -1 : strcmp(a[t]->name, b[t]->name);
         if (order > 0) return bad_input("tensor %.60s: in B and not in A", b[t]->name);
         if (order < 0) return bad_input("tensor %.60s: in A and not in B", a[t]->name);
-        const struct tensor *one = a[t], *two = b[t];
-        if (one->axes != two->axes || memcmp(one->size, two->size, (size_t)one->axes * sizeof *one->size))
-            return bad_input("tensor %.60s: found %.60s in A, expected %.60s as in B", one->name,
-                             shape_text(found, sizeof found, one->axes, one->size),
-                             shape_text(expected, sizeof expected, two->axes, two->size));
+        const struct tensor *x = a[t], *y = b[t];
+        if (x->axes != y->axes || memcmp(x->size, y->size, (size_t)x->axes * sizeof *x->size))
+            return bad_input("tensor %.60s: found %.60s in A, expected %.60s as in B", x->name,
+                             shape_text(found, sizeof found, x->axes, x->size),
+                             shape_text(expected, sizeof expected, y->axes, y->size));
     }
     return status_ok();
 }
 
-/* A line for each tensor of files that hold the same, which are listed in one order. */
-static status compare_pairs(struct safetensors *a, const struct tensor *const *of_a, struct safetensors *b,
-                            const struct tensor *const *of_b, const struct call *c)
+/* Prints a line for each tensor of two files with the same tensors. */
+static status compare_pairs(struct safetensors *a, const struct tensor *const *sorted_a, struct safetensors *b,
+                            const struct tensor *const *sorted_b, const struct call *c)
 {
-    bool given = problem_given(&c->own, "tolerance");
-    double absolute = problem_given(&c->own, "floor") ? problem_number(&c->own, "floor") : 0;
+    bool given = problem_given(&c->options, "tolerance");
+    double absolute = problem_given(&c->options, "floor") ? problem_number(&c->options, "floor") : 0;
     int beyond = 0;
     status s = status_ok();
     printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
     for (size_t t = 0; t < a->tensors.count; t++) {
-        size_t at_a = (size_t)(of_a[t] - a->tensors.tensor), at_b = (size_t)(of_b[t] - b->tensors.tensor);
+        size_t at_a = (size_t)(sorted_a[t] - a->tensors.tensor), at_b = (size_t)(sorted_b[t] - b->tensors.tensor);
         char name[80];
-        snprintf(name, sizeof name, "%s", of_a[t]->name);
+        snprintf(name, sizeof name, "%s", sorted_a[t]->name);
         status_one_line(name);
         bool exact = safetensors_width(a, at_a) == 8 && safetensors_width(b, at_b) == 8;
-        double usual = exact ? 1e-10 : 1e-4, allowed = given ? problem_number(&c->own, "tolerance") : usual;
+        double usual = exact ? 1e-10 : 1e-4, allowed = given ? problem_number(&c->options, "tolerance") : usual;
         struct difference d;
         if ((s = differences(&d, a, at_a, b, at_b)).code) return s;
-        double largest = relative(d.largest, d.of_b);
+        double largest = relative(d.largest, d.rms_b);
         bool within = largest <= allowed, below = d.largest <= absolute;
         beyond += !within && !below;
-        printf("%-16s %12.3g %12.3g %12.3g%s", name, largest, relative(d.mean, d.of_b), allowed,
+        printf("%-16s %12.3g %12.3g %12.3g%s", name, largest, relative(d.rms, d.rms_b), allowed,
                within ? "" : below ? "  below the floor" : "  beyond");
-        if (!within && !below && d.of_b < usual) printf("; B is %.2g: if its terms cancel, allow a --floor", d.of_b);
+        if (!within && !below && d.rms_b < usual) printf("; B is %.2g: if its terms cancel, allow a --floor", d.rms_b);
         printf("\n");
     }
     return beyond ? failure("%d of %zu tensors %s further apart than allowed", beyond, a->tensors.count,
@@ -133,14 +132,14 @@ static status compare_pairs(struct safetensors *a, const struct tensor *const *o
 
 static status compare_files(struct safetensors *a, struct safetensors *b, const struct call *c)
 {
-    const struct tensor **of_a = sorted(a), **of_b = sorted(b);
+    const struct tensor **sorted_a = sorted(a), **sorted_b = sorted(b);
     status s = out_of_memory("the names of tensors");
-    if (of_a && of_b) {
-        s = alike(of_a, a->tensors.count, of_b, b->tensors.count);
-        if (!s.code) s = compare_pairs(a, of_a, b, of_b, c);
+    if (sorted_a && sorted_b) {
+        s = check_pairs(sorted_a, a->tensors.count, sorted_b, b->tensors.count);
+        if (!s.code) s = compare_pairs(a, sorted_a, b, sorted_b, c);
     }
-    memory_free(of_a);
-    memory_free(of_b);
+    memory_free(sorted_a);
+    memory_free(sorted_b);
     return s;
 }
 
@@ -160,19 +159,19 @@ static status compare(const struct call *c)
 
 static const struct option options[] = {
     {.name = "tolerance", .kind = OPTION_REAL, .default_value = "", .low = 0, .high = 1e300, .value = "T",
-     .meaning = "the largest difference allowed (1e-4 where either is F32, else 1e-10)"},
+     .meaning = "the largest difference allowed (1e-4 if either is F32, else 1e-10)"},
     {.name = "floor", .kind = OPTION_REAL, .default_value = "", .low = 0, .high = 1e300, .value = "VALUE",
-     .meaning = "differences up to VALUE are allowed too, whatever the size of B (default 0)"},
+     .meaning = "also allow differences up to VALUE, not relative to B (0)"},
     {0}
 };
 
 const struct command compare_command = {
-    .own = {.name = "compare", .summary = "how far apart the tensors of two files are", .options = options},
-    .what = "Both hold the same tensors in the same shapes. Printed are the largest difference and the root mean\n"
-            "square of all, over the root mean square of B. Exit status: 0 where all are within the tolerance,\n"
-            "1 where one is not, 2 for files that cannot be compared. Values that are not finite are beyond.\n"
-            "If the terms of B cancel, B is rounding and a relative difference says nothing. A line that is beyond\n"
-            "says so where the root mean square of B is below 1e-4 (1e-10 in F64): then allow a --floor.",
+    .declaration = {.name = "compare", .summary = "compare the tensors of two files", .options = options},
+    .what = "Both files must have the same tensors in the same shapes. Prints the largest difference and the root\n"
+            "mean square of all differences, over the root mean square of B. Exit status: 0 if all tensors are within\n"
+            "the tolerance, 1 if one is not, 2 if the files cannot be compared. Infinities and NaN are beyond.\n"
+            "If the terms of B cancel, B is rounding error and the relative difference means nothing. If a tensor is\n"
+            "beyond and the root mean square of B is below 1e-4 (1e-10 in F64), its line suggests a --floor.",
     .inputs = {"A.safetensors", "B.safetensors"},
     .run = compare,
 };

@@ -2,8 +2,8 @@
  *
  *     twicetold complete WORD...
  *
- * prints all candidates for the last WORD, one a line; the shell selects those that begin with it.  If a file is
- * expected, nothing is printed. */
+ * prints all candidates for the last WORD, one a line, and nothing if a file is expected.  The shell selects those that
+ * begin with WORD. */
 
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +28,10 @@ static void print_networks(void)
 static void print_commands(const struct command *const *commands)
 {
     printf("--help\n--version\n");
-    for (; *commands; commands++) printf("%s\n", (*commands)->own.name);
+    for (; *commands; commands++) printf("%s\n", (*commands)->declaration.name);
 }
 
-/* The options of a declaration, but for those that another one has. */
+/* The options of a declaration that `but` does not have. */
 static void print_options(const struct declaration *d, const struct declaration *but)
 {
     for (const struct option *o = d->options; o->name; o++)
@@ -91,21 +91,21 @@ void print_completions(const struct command *const *commands, int count, const c
         return;
     }
 
-    /* Step 2: the value of an option.  A shell may count "=" as a word, and the last may be it. */
+    /* Step 2: the value of an option.  For some shells "=" is a word, possibly the last. */
     if (!strcmp(before, "=") && count > 3) before = word[count - 3];
     else if (!strcmp(last, "=")) last = "";
     if (!strcmp(before, "-o")) return;
     for (int own = 0; own < 2 && !strncmp(before, "--", 2); own++) {
-        const struct declaration *declared = own ? &c->own : d;
+        const struct declaration *declared = own ? &c->declaration : d;
         int o = declared ? declaration_option(declared, before + 2) : -1;
         if (o < 0 || declared->options[o].kind == OPTION_FLAG) continue;
         print_values(&declared->options[o], d);
         return;
     }
 
-    /* Step 3: an option; where a file may stand, only behind a dash. */
+    /* Step 3: an option; if a file is possible, only after a dash. */
     if (c->inputs[0] && *last != '-') return;
     if (d) print_options(d, NULL);
-    print_options(&c->own, d);
+    print_options(&c->declaration, d);
     printf("%s--help\n", c->output ? "-o\n" : "");
 }

@@ -16,19 +16,19 @@
 
 /* ---- the plug-in ----------------------------------------------------------- */
 
-/* Where it lies, into path; false where it does not. */
+/* Finds the path of the plug-in; false if there is none. */
 static bool find(char *path, size_t size)
 {
-    static const char *const beside[] = {"/", "/../lib/"};
+    static const char *const folders[] = {"/", "/../lib/"};
     char program[2048];
     const char *given = getenv("TWICETOLD_CUDA");
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
-    for (size_t n = 0; n < sizeof beside / sizeof *beside; n++) {
+    for (size_t n = 0; n < sizeof folders / sizeof *folders; n++) {
         if (given) snprintf(path, size, "%s", given);
-        else snprintf(path, size, "%s%s%s", program, beside[n], LIBRARY);
+        else snprintf(path, size, "%s%s%s", program, folders[n], LIBRARY);
         if (access(path, R_OK) == 0) return true;
     }
     return false;
@@ -46,7 +46,7 @@ static status load(const struct cuda_plugin **plugin)
         const char *why = dlerror();
         return failure("%.120s", why ? why : path);
     }
-    memcpy(&entry, &symbol, sizeof entry);      /* ISO C converts no object to a function */
+    memcpy(&entry, &symbol, sizeof entry);      /* ISO C does not convert void * to a function pointer */
     *plugin = entry();
     if ((*plugin)->real_bytes != sizeof(real) || (*plugin)->plan_bytes != sizeof(struct plan))
         return failure("%.90s is of another build or precision", path);
@@ -57,9 +57,9 @@ status devices_plugin(const struct cuda_plugin **plugin)
 {
     static const struct cuda_plugin *loaded;
     static status found;
-    static bool asked;
-    if (!asked) found = load(&loaded);
-    asked = true;
+    static bool tried;
+    if (!tried) found = load(&loaded);
+    tried = true;
     *plugin = found.code ? NULL : loaded;
     return found;
 }
@@ -104,7 +104,7 @@ static status device_unknown(const char *device)
     return bad_input("option --device: found '%.40s', expected a number from 0, or host%s", device, names);
 }
 
-/* The same status, with what one may do without a device. */
+/* An error that suggests emulation. */
 static status or_emulate(status s, const char *name)
 {
     return bad_input("form %.10s: needs a CUDA device: %.154s; apply --device host emulates one", name, s.message);
@@ -116,7 +116,7 @@ status form_on(const struct form **form, const struct declaration *d, const char
     const struct cuda_plugin *plugin;
     *form = NULL;
 
-    /* Step 1: what needs no device. */
+    /* Step 1: forms for the processor, and emulation. */
     const struct form *emulated = name && !operator_form(d, name) ? operator_version(d, name) : NULL;
     if (!emulated) {
         status s = form_named(form, d, name, cuda_forms);
@@ -130,7 +130,7 @@ status form_on(const struct form **form, const struct declaration *d, const char
         return status_ok();
     }
 
-    /* Step 2: a device of that number. */
+    /* Step 2: the device of that number. */
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
         return device_unknown(device);
     status s = devices_plugin(&plugin);

@@ -1,4 +1,4 @@
-/* harness.c -- the benchmark harness; see judge.h */
+/* harness.c -- the benchmark harness; see harness.h */
 
 #include "harness.h"
 #include <math.h>
@@ -9,13 +9,13 @@
 
 #define SHORT_RUN 0.05          /* seconds; a shorter run is preceded by one that warms the caches */
 
-/* Streams of random numbers: places in a row of x and of y; the round that is kept. */
+/* Streams of random numbers: positions in a row of x and of y; the round whose y is kept. */
 enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
 
 /* ---- x ---------------------------------------------------------------- */
 
-/* Exchanges one number of every row with that of the row as far from the end; in the middle row, two of its own.
- * A second call undoes it. */
+/* Exchanges one number of row n with one of row n from the end; in the middle row, two numbers.  A second call undoes
+ * it. */
 static void exchange(struct harness *j, uint64_t order)
 {
     size_t rows = j->inputs / j->width;
@@ -48,11 +48,11 @@ static uint64_t bits_of(const real *a, size_t count)
 
 /* ---- y ---------------------------------------------------------------- */
 
-/* The place of the n-th mark: one in each `width` entries, and in the rest at the end. */
+/* The position of the n-th mark: one in each `width` entries, and one in the remainder. */
 static size_t mark_at(const struct harness *j, uint64_t order, size_t n)
 {
     size_t from = n * j->width, left = j->outputs - from < j->width ? j->outputs - from : j->width;
-    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n < marks, so that something is left */
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n < marks, so left > 0 */
     return from + random_bits(SEED + order, MARK, n) % left;
 }
 
@@ -64,10 +64,10 @@ static void reject(struct contestant *c, const char *why)
     snprintf(c->said, sizeof c->said, "%s", why);
 }
 
-/* Checks that y is what the first form made of this x.  An entry of y is a chain of sums over at most `terms` products:
- * independent rounding errors are u sqrt(terms / 6) of the root mean square for a sum of either sign
- * (tests/support/roundoff.h). 8 sqrt(terms) u leaves a factor of 20 for the other form and for errors from stage to stage.  A
- * form that itself rounds to fewer digits rounds four numbers for each entry: a query, a key, a weight and a value. */
+/* Compares y with the result of the first form.  An entry of y is a chain of sums over at most `terms` products.
+ * Independent rounding errors of a sum of either sign are u sqrt(terms / 6) of the root mean square
+ * (tests/support/roundoff.h); 8 sqrt(terms) u leaves a factor of 20 for the other form and for further steps.  A form
+ * that rounds to fewer digits rounds four numbers for each entry: a query, a key, a weight and a value. */
 static void same(const struct harness *j, struct contestant *c, const real *y, const real *expected, const char *when)
 {
     double square = 0, difference = 0;
@@ -86,7 +86,7 @@ static void same(const struct harness *j, struct contestant *c, const real *y, c
 }
 
 /* One run on the present x, with the checks that need no other run. */
-static status watched(struct harness *j, struct contestant *c)
+static status checked_run(struct harness *j, struct contestant *c)
 {
     uint64_t before = bits_of(j->x, j->inputs);
     for (size_t n = 0; n < marks(j) && !c->blind; n++) j->y[mark_at(j, j->at, n)] = (real)NAN;
@@ -104,7 +104,7 @@ status harness_first(struct harness *j, struct contestant *c)
 {
     give(j, 0);
     for (size_t n = 0; n < j->outputs; n++) j->y[n] = (real)NAN;
-    status s = watched(j, c);
+    status s = checked_run(j, c);
     if (s.code || c->rejected) return s;
     if (!j->first) {
         memcpy(j->original, j->y, j->outputs * sizeof *j->y);
@@ -121,16 +121,16 @@ status harness_timed(struct harness *j, struct contestant *c, bool warm)
     uint64_t order = 2 * j->round;
     status s;
 
-    /* Step 1: the run that does not count, on nearly the same x. */
+    /* Step 1: the untimed run, on another x. */
     if (warm && !c->blind) give(j, order + 1);
     if (warm && (s = c->run(c, j->y, j->x)).code) return s;
 
     /* Step 2: the timed run. */
     if (!c->blind) give(j, order);
-    if ((s = watched(j, c)).code || c->rejected || c->blind) return s;
+    if ((s = checked_run(j, c)).code || c->rejected || c->blind) return s;
 
-    /* Step 3: compare now if the first form ran on this x, and keep y for later.  Round r replaces what was kept with
-     * probability 1 / r; the choice is the same for all contestants. */
+    /* Step 3: compare now if the first form ran on this x.  Round r replaces the kept y with probability 1 / r; the
+     * choice is the same for all contestants. */
     if (c == j->first) {
         memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
         j->reference_of = order;
@@ -149,11 +149,11 @@ status harness_last(struct harness *j, struct contestant *c)
     status s = status_ok();
     bool alone = !j->first || !j->first->run;
     if (c->rejected || c == j->first || !(c->kept_of || c->blind)) return s;
-    if (c->blind || alone) {            /* one more run that can be checked */
+    if (c->blind || alone) {            /* run once more, and check that */
         c->blind = false;
         c->kept_of = alone ? 0 : 2 * j->round + 3;
         give(j, c->kept_of);
-        if ((s = watched(j, c)).code || c->rejected) return s;
+        if ((s = checked_run(j, c)).code || c->rejected) return s;
         memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
     }
     if (!alone && j->reference_of != c->kept_of) {
@@ -207,7 +207,7 @@ status harness_rounds(struct harness *j, struct contestant *const *c, int count,
     return status_ok();
 }
 
-/* The first or the last run of each contestant that is compared. */
+/* Calls `look` for each contestant that can be compared. */
 static status each(struct harness *j, struct contestant *const *c, int count,
                    status (*look)(struct harness *, struct contestant *))
 {

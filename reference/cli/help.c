@@ -21,7 +21,7 @@ static void print_forms(const struct declaration *d, const char *separator)
 
 static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
-/* CUDA versions are in every build, emulated; if there is a device, they run there too. */
+/* Every build has the CUDA versions, emulated; if there is a device, they also run there. */
 static status list(const struct call *c)
 {
     (void)c;
@@ -35,7 +35,7 @@ static status list(const struct call *c)
         for (int r = 0; (version = operator_version_at(d, r)); r++) printf(" %s", version->name);
         printf(operator_version_at(d, 0) ? " (%s)\n" : "\n", place);
     }
-    printf("\nlayers, told once:");
+    printf("\nlayers:");
     for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
     printf("\n\nnetworks:");
     int column = 9;
@@ -45,7 +45,7 @@ static status list(const struct call *c)
 }
 
 const struct command list_command = {
-    .own = {.name = "list", .summary = "operators, and the forms of each that are built in; layers; networks",
+    .declaration = {.name = "list", .summary = "operators and their forms, layers, networks",
             .options = (const struct option[]){{0}}},
     .run = list,
 };
@@ -58,7 +58,7 @@ static status version(const struct call *c)
 }
 
 const struct command version_command = {
-    .own = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{0}}},
+    .declaration = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{0}}},
     .run = version,
 };
 
@@ -107,16 +107,14 @@ static void print_option(const struct option *o)
     printf("  %-26s %-14s %s\n", typed(text, sizeof text, o), presence_of(presence, sizeof presence, o), o->meaning);
 }
 
-/* Blanks that bring a text to a width; a dot between letters is two bytes wide
- * and one column. */
+/* The number of blanks that pad a text to a width.  A dot between letters is two bytes and one column. */
 static int pad(const char *text, int width)
 {
     for (; *text; text++) width -= (*text & 0xc0) != 0x80;
     return width > 0 ? width : 0;
 }
 
-/* "equation=6|7" out of "equation=6|7 & variant=": that an option is not given
- * goes without saying. */
+/* "equation=6|7" from "equation=6|7 & variant=".  Conditions that an option is not given are left out. */
 static void condition_text(char *text, size_t size, const char *when)
 {
     *text = '\0';
@@ -140,7 +138,7 @@ static void print_tensor(const struct tensor_row *t)
 
 /* ---- the synopsis of a command -------------------------------------------- */
 
-/* One more piece, on a new line where this one is full. */
+/* Prints a piece, on a new line if this one is full. */
 static void print_piece(int *column, const char *open, const char *piece, const char *close)
 {
     int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
@@ -165,40 +163,41 @@ static void print_options_of(int *column, const struct declaration *d, const str
 /* "twicetold apply msa --grid GRID [--heads N] ... INPUT.safetensors -o OUTPUT.safetensors" */
 static void print_synopsis(const struct command *c, const struct declaration *d)
 {
-    int column = printf("  twicetold %s", c->own.name);
+    int column = printf("  twicetold %s", c->declaration.name);
     if (c->operator) print_piece(&column, "", d ? d->name : "OPERATOR", "");
     if (c->network) print_piece(&column, "", "NETWORK", "");
     if (d) print_options_of(&column, d, NULL, true);
-    print_options_of(&column, &c->own, d, true);
+    print_options_of(&column, &c->declaration, d, true);
     if (d) print_options_of(&column, d, NULL, false);
     else if (c->operator) print_piece(&column, "[", "options of the operator", "]");
-    print_options_of(&column, &c->own, d, false);
+    print_options_of(&column, &c->declaration, d, false);
     for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, "", c->inputs[i], "");
     if (c->output) print_piece(&column, "", "-o OUTPUT.safetensors", "");
     printf("\n");
 }
 
-/* ---- whole texts ----------------------------------------------------------- */
+/* ---- a command, an operator ------------------------------------------------ */
 
 static void print_usage(const struct command *const *commands)
 {
     const struct declaration *d;
     printf("usage: twicetold COMMAND [WORDS]\n\n");
-    for (; *commands; commands++) printf("  %-11s %s\n", (*commands)->own.name, (*commands)->own.summary);
+    for (; *commands; commands++)
+        printf("  %-11s %s\n", (*commands)->declaration.name, (*commands)->declaration.summary);
     printf("\noperators:");
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
     printf("\nlayers:   ");
     for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
-    printf("\n\n--key=value is the same as --key value; --help, -h and --version are answered everywhere.\n");
+    printf("\n\n--key=value is the same as --key value; --help, -h and --version may follow any command.\n");
 }
 
 static void print_command(const struct command *c)
 {
-    printf("%s: %s\n\n", c->own.name, c->own.summary);
+    printf("%s: %s\n\n", c->declaration.name, c->declaration.summary);
     print_synopsis(c, NULL);
-    if (c->own.options->name) printf("\noptions\n");
-    for (const struct option *o = c->own.options; o->name; o++) print_option(o);
-    if (c->operator) printf("\nThe operator's own options are those that 'twicetold help OPERATOR' lists.\n");
+    if (c->declaration.options->name) printf("\noptions\n");
+    for (const struct option *o = c->declaration.options; o->name; o++) print_option(o);
+    if (c->operator) printf("\n'twicetold help OPERATOR' lists the options of an operator.\n");
     if (c->what) printf("\n%s\n", c->what);
 }
 
@@ -206,16 +205,16 @@ static void print_operator(const struct declaration *d, const struct command *c)
 {
     char shape[80], letter[4];
 
-    /* Step 1: what one types. */
+    /* Step 1: the command line. */
     printf("%s: %s\n\n", d->name, d->summary);
     print_synopsis(c, d);
     if (d->options->name) printf("\noptions of %s\n", d->name);
     for (const struct option *o = d->options; o->name; o++) print_option(o);
-    if (c->own.options->name) printf("\noptions of %s\n", c->own.name);
-    for (const struct option *o = c->own.options; o->name; o++)
+    if (c->declaration.options->name) printf("\noptions of %s\n", c->declaration.name);
+    for (const struct option *o = c->declaration.options; o->name; o++)
         if (!shadowed(o, d)) print_option(o);
 
-    /* Step 2: what stands in the files. */
+    /* Step 2: the files. */
     printf("\ntensors that %s reads (F32 or F64)\n", d->name);
     for (const struct tensor_row *t = d->tensors; t->name; t++) print_tensor(t);
     shape_letters(shape, sizeof shape, d->output);
@@ -245,7 +244,7 @@ static void print_network(const struct network_table *t, const struct command *c
     struct network n;
     char parameters[UNITS_TEXT], cost[UNITS_TEXT], bare[UNITS_TEXT], bytes[UNITS_TEXT];
 
-    /* Step 1: what one types. */
+    /* Step 1: the command line. */
     printf("%s: %s\n\n", t->name, t->summary);
     print_synopsis(c, NULL);
 
@@ -261,7 +260,7 @@ static void print_network(const struct network_table *t, const struct command *c
     print_steps(t->end);
     printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
 
-    /* Step 3: what photographs become. */
+    /* Step 3: how photographs are prepared. */
     char words[96];
     grid g;
     if (t->channels == 1) printf("\nphotographs: scaled to cover %s pixels, in grey\n", t->grid);
@@ -272,7 +271,7 @@ static void print_network(const struct network_table *t, const struct command *c
         printf("at %zux%zu: %s\n", t->photo.squeezed, t->photo.squeezed,
                photo_text(words, sizeof words, &t->photo, t->photo.squeezed, t->photo.squeezed));
 
-    /* Step 4: what it costs. */
+    /* Step 4: sizes and costs. */
     if (network_create(&n, t, &(struct network_request){.threads = 1}).code) return;
     printf("\nat %s pixels, fast: %zu parameters (%s), %s multiply-adds, %s bare (without norms and positions), %s\n",
            t->grid, network_parameters(&n), units_count(parameters, 0, (double)network_parameters(&n)),
@@ -291,14 +290,14 @@ static const char about[] =
     "Output is F32 from the float build and F64 from the double build.\n\n"
     "A result is written to OUTPUT.tmp, which is renamed when it is complete.  It gets the permissions of the file\n"
     "that it replaces; a file that may not be written to is not replaced.  The output may not be an input.\n\n"
-    "Before work begins, --max-memory counts the tensors of the file, x, y and all that the form works in, but not\n"
-    "what FFTW, oneDNN, OpenBLAS and libpng keep for themselves. On a CUDA device it limits the device's memory too.\n"
-    "An option that is given twice, has no value, or is not one of the operator is an error.\n"
-    "--key=value is the same as --key value. --help, -h and --version are answered after any command.\n";
+    "Before work begins, --max-memory counts the tensors of the file, x, y and all memory of the form, but not the\n"
+    "memory of FFTW, oneDNN, OpenBLAS and libpng. On a CUDA device it also limits the device's memory.\n"
+    "An option that is given twice, has no value, or is unknown to the operator is an error.\n"
+    "--key=value is the same as --key value. --help, -h and --version may follow any command.\n";
 
 static const char rest[] =
     ".SH EXIT STATUS\n.TP\n.B 0\nThe command succeeded.\n"
-    ".TP\n.B 1\nThe machine failed: memory that should have been free, or a file that could not be written; or\n"
+    ".TP\n.B 1\nThe machine failed: out of memory, or a file that could not be written; or\n"
     ".B compare\nfound a tensor beyond its tolerance.\n"
     ".TP\n.B 2\nBad input, or sizes that do not fit in memory or take too long. One line on standard error names the\n"
     "operator, the tensor or option, what was found and what was expected. No output file is written.\n"
@@ -317,7 +316,7 @@ static const char examples[] =
     "twicetold apply lisa --grid=14x14 --heads=4 in.safetensors -o fast.safetensors\n"
     "twicetold compare fast.safetensors naive.safetensors\n";
 
-/* Text between two pieces of roff.  A hyphen is one to type; a line may begin with a dot. */
+/* Prints text between two pieces of roff.  Escapes hyphens, and dots at the beginning of a line. */
 static void print_roff(const char *before, const char *text, const char *after)
 {
     fputs(before, stdout);
@@ -331,10 +330,10 @@ static void print_roff(const char *before, const char *text, const char *after)
 
 static void print_roff_synopsis(const struct command *c)
 {
-    print_roff(".SY \"twicetold ", c->own.name, "\"\n");
+    print_roff(".SY \"twicetold ", c->declaration.name, "\"\n");
     if (c->operator) printf(".I OPERATOR\n.RI [ \"options of the operator\" ]\n");
     if (c->network) printf(".I NETWORK\n");
-    for (const struct option *o = c->own.options; o->name; o++) {
+    for (const struct option *o = c->declaration.options; o->name; o++) {
         bool flag = o->kind == OPTION_FLAG, required = !o->default_value && !flag;
         print_roff(required ? ".BI \\-\\-" : ".OP \\-\\-", o->name, required ? " \" " : flag ? "" : " \"");
         print_roff("", value_of(o), flag ? "\n" : "\\&\"\n");
@@ -347,10 +346,10 @@ static void print_roff_synopsis(const struct command *c)
 static void print_roff_command(const struct command *c)
 {
     char presence[64];
-    print_roff(".SS ", c->own.name, "\n");
-    print_roff("", c->own.summary, ".\n");
+    print_roff(".SS ", c->declaration.name, "\n");
+    print_roff("", c->declaration.summary, ".\n");
     if (c->what) print_roff(".PP\n", c->what, "\n");
-    for (const struct option *o = c->own.options; o->name; o++) {
+    for (const struct option *o = c->declaration.options; o->name; o++) {
         print_roff(".TP\n.BI \\-\\-", o->name, " \" ");
         print_roff("", value_of(o), "\"\n");
         print_roff("", o->meaning, "\n");
@@ -403,15 +402,15 @@ static status print_topic(const struct command *const *commands, const char *nam
 
 static status help(const struct call *c)
 {
-    if (problem_given(&c->own, "man")) print_manual(c->commands);
+    if (problem_given(&c->options, "man")) print_manual(c->commands);
     else if (c->input[0]) return print_topic(c->commands, c->input[0]);
     else print_usage(c->commands);
     return status_ok();
 }
 
 const struct command help_command = {
-    .own = {.name = "help",
-            .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
+    .declaration = {.name = "help",
+            .summary = "describe a command, an operator (options, tensors, shapes), a layer or a network",
             .options = (const struct option[]){
                 {.name = "man", .kind = OPTION_FLAG, .default_value = "", .meaning = "the manual page"}, {0}}},
     .inputs = {"[NAME]"},

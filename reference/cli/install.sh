@@ -3,8 +3,8 @@
 #
 #     install.sh BUILD DESTDIR PREFIX VERSION PYTHON
 #
-# The one header is <twicetold/twicetold.h>.  pkg-config knows the float library as twicetold and the double one as
-# twicetold-double.  If the loader does not search PREFIX/lib, programs remember the path of the library.
+# The header is <twicetold/twicetold.h>.  The packages of pkg-config are twicetold (float) and twicetold-double.  If the
+# loader does not search PREFIX/lib, programs store the path of the library.
 
 set -e
 build=$1 prefix=$3 version=$4 python=$5
@@ -25,7 +25,7 @@ case $prefix in
 *) remember=' -Wl,-rpath,${libdir}' ;;
 esac
 
-# library NAME PRECISION FFTW.  A static link needs the library of C++ for the emulator's kernels, and oneDNN for floats.
+# library NAME PRECISION FFTW.  A static link needs the C++ library for the emulated kernels, and oneDNN for floats.
 library() {
     nm -u "$build/lib/lib$1.a" | grep -q __cxa && cxx=' -lstdc++' || cxx=
     nm -u "$build/lib/lib$1.a" | grep -q dnnl_ && onednn=' -ldnnl' || onednn=

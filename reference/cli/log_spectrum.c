@@ -1,6 +1,4 @@
-/* log_spectrum.c -- the frequencies of a feature map; see spectrum.h
- *
- * One plane at a time, one real FFT.  Not threaded, not tuned. */
+/* log_spectrum.c -- the frequencies of a feature map; see log_spectrum.h */
 
 #include "log_spectrum.h"
 #include <complex.h>
@@ -40,8 +38,8 @@ static status prepare(struct transform *t, size_t height, size_t width)
     return out_of_memory("a spectrum");
 }
 
-/* out [H][W] += log |F| of every frequency, in shifted order.  A real plane
- * has F(-u, -v) = conj F(u, v), which gives the half that is not stored. */
+/* out [H][W] += log |F| of every frequency, in shifted order.  F(-u, -v) = conj F(u, v) gives the half of F that is not
+ * stored. */
 static void add_logarithms(real *out, FFTW(complex) *half, size_t height, size_t width)
 {
     size_t stored = width / 2 + 1;

@@ -10,7 +10,7 @@
  *     y    [B][H][W][C]
  *
  * H/2 and W/2 are rounded down, as by fftshift.  A frequency that one image lacks gives -infinity, or the logarithm of
- * a rounding error.  NaN and infinities pass through.  Cost: B C FFTs of H W reals, and about 2 H W reals of memory.
+ * a rounding error.  NaN and infinities propagate.  Cost: B C FFTs of H W reals, and about 2 H W reals of memory.
  *
  * Differs from the paper: channels are last in y, and fftshift moves the two axes of the image only.  Algorithm 1 names
  * no axes and so also rotates samples and channels: panel c of its figures is channel (c - C/2) mod C. */
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Rejected: a size of 0, H W beyond INT_MAX.  Fails if memory is out. */
+/* Bad input: a size of 0, H W above INT_MAX.  Fails if memory is exhausted. */
 status spectrum(real *out, const real *y, size_t batch, size_t height, size_t width, size_t channels);
 
 #ifdef __cplusplus

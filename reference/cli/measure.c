@@ -1,16 +1,15 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- * `build/measure --help` lists the options.  Tokens of real images and random parameters go in.  Every combination of
- * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
- * stderr.
+ * `build/measure --help` lists the options.  The input is tokens of real images and random parameters.  Each
+ * combination of grid, threads and form gives one line on stdout: tab-separated values, or a table on a terminal.
  *
- * The forms of one grid are prepared together and run alternately, A B C A B C: a slow moment of the machine affects
- * all of them.  The benchmark harness (judge.h) compares their results with the first form; a form that disagrees is
- * not timed.  prepare is timed separately.  Median and quartiles are of single runs on the whole batch.  peak_bytes is
- * what a form allocated in addition to x, y and the parameters (memory.h).
+ * The forms of one grid are prepared together and run alternately, A B C A B C, so that a slow moment of the machine
+ * affects all of them.  The benchmark harness (harness.h) compares their results with the first form; a form that
+ * disagrees is not timed.  Median and quartiles are of single runs on the whole batch.  peak_bytes is the memory that a
+ * form allocates in addition to x, y and the parameters (memory.h).
  *
- * A CUDA version is measured twice: as it is called, with x and y copied, and as NAME/kernels with x and y on the
- * device.  Its bytes are the device's, including x, y and the parameters. */
+ * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes are
+ * those of the device, including x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -44,21 +43,21 @@ static const char usage[] =
     "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv]\n"
     "               [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
-    "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
-    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all CUDA versions and all other forms\n"
-    "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
+    "  --judge       a form to compare with, run before and after, and not timed (the first form that is timed)\n"
+    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); without --form, all forms and CUDA versions\n"
+    "  --sizes       sizes that grid and channels leave open, as D=16 ('twicetold help OPERATOR' lists them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
-    "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
+    "  --repeats     timed runs (9); if only --seconds is given, as many as fit\n"
     "  --seconds     time for the runs of one combination\n"
-    "  --max-seconds a form whose run is expected to take longer, by its last grid, is left out\n"
-    "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
-    "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
+    "  --max-seconds leave out forms whose run is expected to take longer, judging by the last grid\n"
+    "  --max-memory  leave out forms that need more memory in all; an error if nothing fits;\n"
+    "                bytes, as 512M or 8G (3/4 of the free memory)\n"
     "  --images      IDX or PNG file that the tokens are cut from\n"
-    "  --keep        write x, the parameters and y of one timed run, which chance has chosen, as safetensors\n"
-    "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n"
-    "  --yes         measure what takes hours, too: on a terminal it is left out unless one says so\n\n"
-    "Times are those of one run on the whole batch: median and quartiles. Memory is what a form takes beside x,\n"
-    "y and the parameters. --key=value is the same as --key value.\n";
+    "  --keep        write x, the parameters and y of one timed run, chosen at random, as safetensors\n"
+    "  --tsv         tab-separated values also on a terminal\n"
+    "  --yes         also measure what takes hours; on a terminal, it is left out by default\n\n"
+    "Times are those of one run on the whole batch: median and quartiles. Memory does not include x, y and the\n"
+    "parameters. --key=value is the same as --key value.\n";
 
 /* ---- the command line ------------------------------------------------ */
 
@@ -97,14 +96,14 @@ struct request {
     bool table;                         /* rows for people */
 };
 
-/* A CUDA version takes two entries: as it is called, and with x and y on the device. */
+/* Adds the entries of a form.  A CUDA version has two: with x and y copied, and with x and y on the device. */
 static void enter_form(struct request *r, const struct form *form, const struct cuda_plugin *plugin)
 {
     for (int stays = 0; stays < (plugin ? 2 : 1) && r->entries < OPERATOR_FORMS; stays++)
         r->entry[r->entries++] = (struct entry){.form = form, .plugin = plugin, .stays = stays};
 }
 
-/* One of the forms that --form names. */
+/* Adds a form of --form. */
 static status choose_form(struct request *r, const char *name)
 {
     const struct declaration *d = r->declaration;
@@ -125,12 +124,12 @@ static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
     const struct setting *named = &r->setting[FORM];
-    const char *device = setting_word(&r->setting[DEVICE]), *harness = setting_word(&r->setting[JUDGE]);
+    const char *device = setting_word(&r->setting[DEVICE]), *judge = setting_word(&r->setting[JUDGE]);
     const struct form *each;
     status s = status_ok();
 
-    if (harness) {
-        if ((s = form_on(&each, d, harness, NULL, 0)).code) return s;
+    if (judge) {
+        if ((s = form_on(&each, d, judge, NULL, 0)).code) return s;
         if (!named->count) return bad_input("option --judge: found without --form, expected the forms that are timed");
         enter_form(r, each, NULL);
         r->untimed = 1;
@@ -211,7 +210,7 @@ static status grid_bytes(size_t *held, size_t *making, const struct request *r, 
     return s;
 }
 
-/* The least bytes that any measurement of a grid needs.  A form that is rejected needs none; its turn reports why. */
+/* The least bytes that any measurement of a grid needs.  A rejected form counts as 0; it is reported later. */
 static status least_bytes(size_t *least, const struct request *r, const struct problem *p)
 {
     size_t held, making, plans = SIZE_MAX;
@@ -260,14 +259,14 @@ static void clear_progress(const struct progress *p)
 
 /* One form in a race. */
 struct entrant {
-    struct contestant judged;   /* first: a pointer to it is a pointer to the entrant */
+    struct contestant contestant;   /* first, so that a pointer to it is a pointer to the entrant */
     struct entry entry;
     struct plan plan;
     enum { WAITING, READY, DONE, LEFT_OUT } state;
     double prepare_seconds;
-    size_t own, peak;           /* bytes it holds; the most it ever held */
+    size_t held, peak;          /* bytes after prepare; their maximum */
 };
-static_assert(offsetof(struct entrant, judged) == 0, "first");
+static_assert(offsetof(struct entrant, contestant) == 0, "first");
 
 /* All forms of one grid and number of threads. */
 struct race {
@@ -284,7 +283,7 @@ struct race {
 static void say(const struct race *race, const struct entrant *e, const char *text)
 {
     clear_progress(race->progress);
-    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, e->judged.name,
+    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, e->contestant.name,
             race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
 }
 
@@ -307,36 +306,36 @@ static status prepare(struct race *race, struct entrant *e)
     if (!s.code) s = plan_load(&e->plan);
     e->prepare_seconds = omp_get_wtime() - start;
     if (s.code) return s;
-    e->own = memory_in_use() - before + (plugin ? plugin->bytes(&e->plan) : 0);
+    e->held = memory_in_use() - before + (plugin ? plugin->bytes(&e->plan) : 0);
     e->peak = memory_peak() - before;
     e->state = READY;
     return s;
 }
 
-static status run_once(struct contestant *judged, real *y, const real *x)
+static status run_once(struct contestant *contestant, real *y, const real *x)
 {
-    struct entrant *e = (struct entrant *)judged;
+    struct entrant *e = (struct entrant *)contestant;
     size_t before = memory_in_use();
     memory_reset_peak();
     double start = omp_get_wtime();
     status s = plan_run(&e->plan, y, x);
-    judged->last = omp_get_wtime() - start;
-    size_t peak = memory_peak() - before + e->own;
+    contestant->last = omp_get_wtime() - start;
+    size_t peak = memory_peak() - before + e->held;
     if (peak > e->peak) e->peak = peak;
     return s;
 }
 
-/* Reports what the harness found; if the form agrees, only where that is news.  False if the form is refused. */
+/* Reports the result of the harness; if the form agrees, only for `news`.  False if the form is rejected. */
 static bool passes(struct race *race, struct entrant *e, bool news)
 {
     char text[260];
     const struct contestant *first = race->harness.first;
-    bool rejected = e->judged.rejected, alone = !first || first == &e->judged;
+    bool rejected = e->contestant.rejected, alone = !first || first == &e->contestant;
     if (rejected) e->state = LEFT_OUT;
     race->disagreed |= rejected;
-    snprintf(text, sizeof text, "%s%s: %s%s", alone ? "alone" : "beside ", alone ? "" : first->name, e->judged.said,
+    snprintf(text, sizeof text, "%s%s: %s%s", alone ? "alone" : "beside ", alone ? "" : first->name, e->contestant.said,
              rejected ? "; not timed" : "");
-    if (rejected || (news && first != &e->judged && !race->request->table)) say(race, e, text);
+    if (rejected || (news && first != &e->contestant && !race->request->table)) say(race, e, text);
     return !rejected;
 }
 
@@ -353,26 +352,26 @@ static status measure_ready(struct race *race)
     for (int n = 0; n < r->entries; n++) {
         struct entrant *e = &race->entrant[n];
         if (e->state != READY) continue;
-        show_progress(race->progress, e->judged.name, race->grid_word);
-        if ((s = harness_first(harness, &e->judged)).code) return s;
+        show_progress(race->progress, e->contestant.name, race->grid_word);
+        if ((s = harness_first(harness, &e->contestant)).code) return s;
         if (!passes(race, e, true)) continue;
         if (e->entry.stays) {
-            e->entry.plugin->stay(&e->plan, e->judged.blind = true);
-            if ((s = run_once(&e->judged, harness->y, harness->x)).code) return s;
+            e->entry.plugin->stay(&e->plan, e->contestant.blind = true);
+            if ((s = run_once(&e->contestant, harness->y, harness->x)).code) return s;
         }
-        if (n >= r->untimed) timed[count++] = &e->judged;
+        if (n >= r->untimed) timed[count++] = &e->contestant;
     }
 
     /* Step 2: timed runs. */
     if ((s = harness_rounds(harness, timed, count, &r->limit)).code) return s;
 
-    /* Step 3: were the timed results right? */
+    /* Step 3: check the timed results. */
     for (int n = 0; n < r->entries; n++) {
         struct entrant *e = &race->entrant[n];
         if (e->state != READY || !passes(race, e, false)) continue;
         if (e->entry.stays) e->entry.plugin->stay(&e->plan, false);
-        if ((s = harness_last(harness, &e->judged)).code) return s;
-        if (passes(race, e, e->judged.count > 0)) e->state = DONE;
+        if ((s = harness_last(harness, &e->contestant)).code) return s;
+        if (passes(race, e, e->contestant.count > 0)) e->state = DONE;
     }
     return status_ok();
 }
@@ -393,21 +392,21 @@ static void print_row(const struct race *race, const struct entrant *e)
 {
     const struct problem *p = race->problem;
     const struct request *r = race->request;
-    const char *name = e->judged.name;
+    const char *name = e->contestant.name;
     size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
     double work = form_multiply_adds(e->entry.form, p);
-    struct quartiles q = quartiles(&e->judged);
+    struct quartiles q = quartiles(&e->contestant);
     clear_progress(race->progress);
     if (r->table) {
         char text[7][UNITS_TEXT];
         printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, r->plugin ? 17 : 8, name, race->threads,
                units_seconds(text[0], 8, q.median), units_seconds(text[1], 8, q.low), units_seconds(text[2], 8, q.high),
                units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
-               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->judged.count);
+               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->contestant.count);
     } else {
         printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
                r->declaration->name, name, race->grid_word, p->grid.tokens, r->sizes.channels, heads ? heads : 1,
-               r->sizes.batch, race->threads, e->judged.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
+               r->sizes.batch, race->threads, e->contestant.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
                work, parameters);
     }
     fflush(stdout);
@@ -417,7 +416,7 @@ static void print_row(const struct race *race, const struct entrant *e)
 static status keep(struct race *race, const struct entrant *e)
 {
     struct tensor all[PROBLEM_TENSORS + 1], *y = all + problem_list(all, race->problem);
-    const real *kept = e->state == DONE ? harness_kept(&race->harness, &e->judged) : NULL;
+    const real *kept = e->state == DONE ? harness_kept(&race->harness, &e->contestant) : NULL;
     if (!kept) return failure("%s: nothing was timed that could be kept", race->request->keep);
     all[0].data = race->harness.x;
     *y = (struct tensor){.name = (char[]){"y"}, .count = race->harness.outputs, .data = (real *)(size_t)kept};
@@ -443,8 +442,8 @@ static void leave_out_slow(const struct race *race, struct entrant *e, double ra
     if (too_slow || hours) say(race, e, text);
 }
 
-/* Prepares as many waiting entrants as fit in memory together and leaves out those that do not fit alone.  Then
- * measures them.  Sets *waiting if others have to wait. */
+/* Prepares as many waiting entrants as fit in memory together, and measures them.  Leaves out those that do not fit
+ * alone.  Sets *waiting if others have to wait. */
 static status measure_some(struct race *race, bool *waiting)
 {
     const struct request *r = race->request;
@@ -455,14 +454,14 @@ static status measure_some(struct race *race, bool *waiting)
         status s = out_of_memory("the timings");
         char text[300];
         if (e->state != WAITING) continue;
-        e->judged.seconds = memory_get((size_t)r->limit.most, sizeof(double));
-        if (e->judged.seconds) s = prepare(race, e);
+        e->contestant.seconds = memory_get((size_t)r->limit.most, sizeof(double));
+        if (e->contestant.seconds) s = prepare(race, e);
         if (!s.code) {
             ready++;
             continue;
         }
-        memory_free(e->judged.seconds);
-        e->judged.seconds = NULL;
+        memory_free(e->contestant.seconds);
+        e->contestant.seconds = NULL;
         if (s.code == STATUS_BAD_INPUT && r->setting[FORM].count) return s;
         if (s.code != STATUS_BAD_INPUT && ready > 0) {
             *waiting = true;
@@ -489,10 +488,10 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     for (int n = 0; n < r->entries; n++) {
         struct entrant *e = &race->entrant[n];
         *e = (struct entrant){.entry = r->entry[n]};
-        e->judged.run = run_once;
-        e->judged.rounding = form_rounding(e->entry.form);
-        e->judged.kept = kept + (size_t)n * race->harness.outputs;
-        snprintf(e->judged.name, sizeof e->judged.name, "%.14s%s", e->entry.form->name,
+        e->contestant.run = run_once;
+        e->contestant.rounding = form_rounding(e->entry.form);
+        e->contestant.kept = kept + (size_t)n * race->harness.outputs;
+        snprintf(e->contestant.name, sizeof e->contestant.name, "%.14s%s", e->entry.form->name,
                  e->entry.stays ? "/kernels" : "");
         leave_out_slow(race, e, rate[n]);
     }
@@ -500,7 +499,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     while (waiting && !s.code) {
         s = measure_some(race, &waiting);
         for (int n = 0; n < r->entries; n++) {
-            if (race->entrant[n].state != WAITING) race->entrant[n].judged.run = NULL;
+            if (race->entrant[n].state != WAITING) race->entrant[n].contestant.run = NULL;
             plan_release(&race->entrant[n].plan);
         }
     }
@@ -514,15 +513,15 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
             if (done == 1) say(race, e, "timed but not compared: no other form was run");
             if (!s.code) {
                 print_row(race, e);
-                rate[n] = quartiles(&e->judged).median / form_multiply_adds(e->entry.form, race->problem);
+                rate[n] = quartiles(&e->contestant).median / form_multiply_adds(e->entry.form, race->problem);
             }
         }
-        memory_free(e->judged.seconds);
+        memory_free(e->contestant.seconds);
     }
     return s;
 }
 
-/* ---- all of it ------------------------------------------------------- */
+/* ---- all grids ------------------------------------------------------- */
 
 static status leave_out(const struct request *r, const char *grid_word, const struct progress *progress, status why)
 {
@@ -541,7 +540,7 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     size_t held, making;
     char origin[200];
 
-    /* Step 1: what goes in and what comes out. */
+    /* Step 1: x, y and parameters. */
     status s = shape_problem(&p, r, grid_word);
     if (!s.code) s = grid_bytes(&held, &making, r, &p);
     if (s.code) return s;
@@ -562,8 +561,8 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
         struct race race = {
             .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
             .harness = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
-                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->sizes.channels,
-                      .terms = fmax(1, most / (double)outputs)},
+                        .inputs = problem_input_count(&p), .outputs = outputs, .width = r->sizes.channels,
+                        .terms = fmax(1, most / (double)outputs)},
             .progress = progress,
         };
         s = run_race(&race, rate[t]);
@@ -585,7 +584,7 @@ static status measure(const char *const *argv)
     size_t needed = SIZE_MAX;
     status s;
 
-    /* Step 1: understand all of the command before anything is measured. */
+    /* Step 1: read and check the whole command. */
     if ((s = operator_named(&r.declaration, argv[0])).code) return s;
     if ((s = read_words(&r, argv + 1)).code) return status_at(s, argv[0]);
     for (int g = 0; g < r.setting[GRID].count; g++) {
@@ -598,7 +597,7 @@ static status measure(const char *const *argv)
         progress.total += (double)p.grid.tokens * r.setting[THREADS].count;
     }
     if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
-    memory_set_limit(r.max_memory);     /* of the bytes that a file brings, too */
+    memory_set_limit(r.max_memory);     /* also for the bytes of the file of images */
 
     /* Step 2: grid after grid. */
     r.table = !r.setting[TSV].count && isatty(1);

@@ -1,6 +1,6 @@
 /* network.c -- the command that runs a whole network, on PNG files (networks/photo.h) or on tensors
  *
- * All memory is known, and checked against the limit, before it is taken. */
+ * All memory is checked against the limit before it is allocated. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "command.h"
 #include "units.h"
 
-#define PROFILE_RUNS 9          /* after one that warms the caches */
+#define PROFILE_RUNS 9          /* after one warm-up */
 
 /* ---- images ------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ static void print_kind(const struct network_kind *k, const struct network_kind *
     else printf("  %8.2f\n", network_if_free(k, all));
 }
 
-/* Seconds and multiply-adds by kind of step, the slowest first; and Amdahl's law. */
+/* Prints seconds and multiply-adds by kind of step, the slowest first, and Amdahl's law. */
 static status profile(struct network *n, real *logits, const real *x)
 {
     struct network_kind kind[NETWORK_KINDS], all;
@@ -79,7 +79,7 @@ static status profile(struct network *n, real *logits, const real *x)
 
 /* ---- the command --------------------------------------------------------------------- */
 
-/* Checks the memory of the whole command, `held` bytes of it taken before, against the limit. */
+/* Checks the bytes of the whole command against the limit; `held` of them are in use already. */
 static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
                    size_t allowed)
 {
@@ -115,11 +115,11 @@ static status find_step(size_t *step, const struct network *n, const char *path)
 {
     for (*step = 0; *step < n->parts; ++*step)
         if (!strcmp(n->part[*step].path, path)) return status_ok();
-    return bad_input("option --before: found '%.80s', expected the path of a step: from %s to %s", path, n->part[0].path,
-                     n->part[n->parts - 1].path);
+    return bad_input("option --before: found '%.80s', expected the path of a step: from %s to %s", path,
+                     n->part[0].path, n->part[n->parts - 1].path);
 }
 
-/* Writes what apply reads: the input of a step, x, when all steps before it have run, and its parameters. */
+/* Runs all steps before this one, and writes its input x and its parameters, for apply. */
 static status write_step(struct network *n, const struct part *p, const real *given, const char *path)
 {
     struct tensor out[PROBLEM_TENSORS];
@@ -141,9 +141,9 @@ static status load_weights(struct network *n, struct safetensors *file, const ch
 
 static status run_network(const struct call *c)
 {
-    const struct problem *own = &c->own;
-    const char *weights_path = own_text(c, "weights", NULL), *input_path = own_text(c, "input", NULL);
-    const char *seed = own_text(c, "random", NULL), *before = own_text(c, "before", NULL);
+    const struct problem *own = &c->options;
+    const char *weights_path = option_text(c, "weights", NULL), *input_path = option_text(c, "input", NULL);
+    const char *seed = option_text(c, "random", NULL), *before = option_text(c, "before", NULL);
     bool stages = problem_given(own, "stages");
     struct safetensors weights = {0}, input = {0};
     struct network n = {0};
@@ -151,24 +151,24 @@ static status run_network(const struct call *c)
     size_t allowed, held = 0, step = 0, size[3];
     grid g;
 
-    /* Step 1: what was asked for. */
+    /* Step 1: the options. */
     if (!weights_path == !seed)
         return bad_input("expected one of --weights FILE and --random SEED");
     if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
     if (before && (stages || problem_given(own, "profile")))
         return bad_input("found --%s with --before, expected one or the other", stages ? "stages" : "profile");
-    status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
-    if (!s.code) s = grid_parse(&g, own_text(c, "grid", c->network->grid));
+    status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
+    if (!s.code) s = grid_parse(&g, option_text(c, "grid", c->network->grid));
     if (!s.code && input_path) s = safetensors_open(&input, input_path);
     struct network_request r = {
-        .form = own_text(c, "form", NULL), .grid = own_text(c, "grid", NULL), .classes = problem_size(own, "K"),
-        .depths = own_text(c, "depths", NULL), .widths = own_text(c, "widths", NULL),
-        .heads = own_text(c, "heads", NULL),
-        .threads = own_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : plan_threads(),
+        .form = option_text(c, "form", NULL), .grid = option_text(c, "grid", NULL), .classes = problem_size(own, "K"),
+        .depths = option_text(c, "depths", NULL), .widths = option_text(c, "widths", NULL),
+        .heads = option_text(c, "heads", NULL),
+        .threads = option_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : plan_threads(),
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    /* Step 2: all sizes, and whether their memory is allowed. */
+    /* Step 2: all sizes, and the memory limit. */
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
@@ -185,7 +185,7 @@ static status run_network(const struct call *c)
     if (!s.code && !input_path) s = read_images(x.data, c, &g, size[2]);
     if (!s.code && weights_path) s = load_weights(&n, &weights, weights_path);
     size_t parts = n.parts;
-    if (!s.code && before) n.parts = step + 1;          /* later steps are neither drawn nor run */
+    if (!s.code && before) n.parts = step + 1;          /* leave out the steps after it */
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
     if (!s.code && before) n.parts = step;
 
@@ -210,40 +210,41 @@ static status run_network(const struct call *c)
 
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .default_value = "fast", .choices = "naive|fast",
-     .meaning = "of the operators; layers have one form"},
+     .meaning = "form of the operators; layers have one form"},
     {.name = "weights", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE",
      .meaning = "a tensor for each path of the network"},
     {.name = "random", .kind = OPTION_INTEGER, .default_value = "", .low = 0, .high = 1e9, .value = "SEED",
-     .meaning = "or weights drawn at random: same seed, same numbers"},
+     .meaning = "random weights: same seed, same numbers"},
     {.name = "input", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE",
-     .meaning = "x [B, H*W, 3] in place of images"},
+     .meaning = "x [B, H*W, 3] instead of images"},
     {.name = "grid", .kind = OPTION_GRID, .default_value = "", .low = 2, .high = 3,
-     .meaning = "pixels: HxW, or TxHxW of a video; the table's where nothing is said"},
+     .meaning = "pixels: HxW, or TxHxW of a video (the network's)"},
     {.name = "classes", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e6, .letter = "K",
-     .meaning = "numbers that the head makes; those of the table where nothing is said"},
+     .meaning = "outputs of the head (the network's)"},
     {.name = "depths", .kind = OPTION_CHOICE, .default_value = "", .value = "n,...",
-     .meaning = "blocks of each stage in place of the table's"},
+     .meaning = "blocks of each stage (the network's)"},
     {.name = "widths", .kind = OPTION_CHOICE, .default_value = "", .value = "C,...",
-     .meaning = "channels of each stage"},
+     .meaning = "channels of each stage (the network's)"},
     {.name = "heads", .kind = OPTION_CHOICE, .default_value = "", .value = "h,...",
-     .meaning = "heads of each stage; where widths alone are given they keep their channels, and are at least one"},
+     .meaning = "heads of each stage (the network's; with --widths, as many channels a head)"},
     {.name = "threads", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = PLAN_THREADS,
-     .meaning = "all cores where nothing is said"},
+     .meaning = "number of threads (all cores)"},
     {.name = "profile", .kind = OPTION_FLAG,
-     .meaning = "print time and multiply-adds of each kind of step, the fastest of ten runs; of one thread processor time"},
-    {.name = "stages", .kind = OPTION_FLAG, .meaning = "write what every stage makes, too: stage1, stage2, ..."},
+     .meaning = "print time and multiply-adds of each kind of step; the fastest of ten runs; with one thread, "
+                "processor time"},
+    {.name = "stages", .kind = OPTION_FLAG, .meaning = "also write the output of every stage: stage1, stage2, ..."},
     {.name = "before", .kind = OPTION_CHOICE, .default_value = "", .value = "STEP",
-     .meaning = "stop before this step; write its input and its parameters in place of logits, as apply reads them"},
+     .meaning = "stop before this step, and write its input and parameters for apply, instead of logits"},
     OPTION_MAX_MEMORY,
     {0}
 };
 
 const struct command network_command = {
-    .own = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
-    .what = "Images are PNG files, scaled (bilinear, free of aliases) and cropped as the network's authors do it, which\n"
-            "'help NETWORK' tells, and normalised as ImageNet's. For a grid of three axes each image is a frame. Logits\n"
-            "are [B, classes].\n"
-            "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
+    .declaration = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
+    .what = "Images are PNG files, scaled (bilinear, free of aliases) and cropped as by the network's authors, and\n"
+            "normalised as in ImageNet; 'help NETWORK' has the sizes. With a grid of three axes each image is a\n"
+            "frame. Logits are [B, classes].\n"
+            "'if free' in the profile is Amdahl's law: the speedup of the network if that kind took no time.",
     .network = true,
     .inputs = {"[IMAGE.png ...]"},
     .many = true,

@@ -54,8 +54,8 @@ static void zeros(double complex *matrix, size_t from, size_t to)
         }
 }
 
-/* Transform, cubic rule along the bins, transform back.  The last axis has bins 0 to n/2 only;
- * the others follow as complex conjugates, so each of those between counts twice. */
+/* Transform, cubic rule along the bins, transform back.  The last axis has only bins 0 to n/2.  The others are complex
+ * conjugates, so bins between 0 and n/2 count twice. */
 static void spectrum(double complex *matrix, double complex *bins, size_t from, size_t to, bool last)
 {
     size_t old = last ? from / 2 + 1 : from, new = last ? to / 2 + 1 : to;
@@ -113,16 +113,16 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         if (from[a] > 1 || to[a] > 1) last = a;
     }
 
-    /* Step 1: memory for the matrices of an axis and for two steps of one table. */
-    double complex *matrix = NULL, *one = NULL, *two = NULL;
+    /* Step 1: memory for the matrices of an axis, and for a table before and after one axis. */
+    double complex *matrix = NULL, *table = NULL, *next = NULL;
     if (countable && size_multiply(&matrix_size, edge, edge) && size_multiply(&matrix_size, matrix_size, 3)) {
         matrix = memory_get(matrix_size, sizeof *matrix);
-        one = memory_get(entries, sizeof *one);
-        two = memory_get(entries, sizeof *two);
+        table = memory_get(entries, sizeof *table);
+        next = memory_get(entries, sizeof *next);
     }
-    if (!matrix || !one || !two) {
-        memory_free(two);
-        memory_free(one);
+    if (!matrix || !table || !next) {
+        memory_free(next);
+        memory_free(table);
         memory_free(matrix);
         return out_of_memory("a resampled table");
     }
@@ -130,22 +130,22 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
     /* Step 2: table by table, axis by axis. */
     for (size_t o = 0; o < outer; o++) {
         size_t before = 1, after = old * inner;
-        for (size_t i = 0; i < old * inner; i++) one[i] = (double)x[o * old * inner + i];
+        for (size_t i = 0; i < old * inner; i++) table[i] = (double)x[o * old * inner + i];
         for (int a = 0; a < GRID_AXES; a++) {
             after /= from[a];
             if (rule == REGRID_ZEROS) zeros(matrix, from[a], to[a]);
             else if (rule == REGRID_BICUBIC) cubic(matrix, from[a], to[a], false);
             else spectrum(matrix, matrix + edge * edge, from[a], to[a], a == last);
-            along(two, one, matrix, before, from[a], to[a], after);
+            along(next, table, matrix, before, from[a], to[a], after);
             before *= to[a];
-            double complex *done = two;
-            two = one;
-            one = done;
+            double complex *done = next;
+            next = table;
+            table = done;
         }
-        for (size_t i = 0; i < new * inner; i++) y[o * new * inner + i] = (real)creal(one[i]);
+        for (size_t i = 0; i < new * inner; i++) y[o * new * inner + i] = (real)creal(table[i]);
     }
-    memory_free(two);
-    memory_free(one);
+    memory_free(next);
+    memory_free(table);
     memory_free(matrix);
     return status_ok();
 }

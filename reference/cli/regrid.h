@@ -1,8 +1,8 @@
 /* regrid.h -- kernels and tables for another grid
  *
- * Some parameters have an entry for each token, or each offset between two tokens.  A model that was trained on one
- * grid can run on another one if these are resampled.  LiSA's circular kernels have two rules, since its appendix B
- * allows two readings.  Both keep the sum of a kernel.
+ * Some parameters have an entry for each token, or for each offset between two tokens.  A model that was trained on one
+ * grid can run on another one if these are resampled.  For LiSA's circular kernels there are two rules, because its
+ * appendix B allows two readings.  Both preserve the sum of a kernel.
  *
  *     zeros      The spectrum keeps its bins and gets zeros at new, higher frequencies: the kernel is stretched with
  *                the image.  On an axis of even size n, half of bin n/2 goes to +n/2 and half to -n/2.
@@ -28,8 +28,8 @@ extern "C" {
 
 enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 
-/* y [outer][to][inner] of x [outer][from][inner], where from and to are the products of the sizes of each axis.
- * STATUS_BAD_INPUT for a size of 0, and if REGRID_ZEROS has to shrink an axis.  STATUS_FAILURE if memory is out. */
+/* y [outer][to][inner] from x [outer][from][inner], where from and to are products of the sizes of all axes.  Bad
+ * input: a size of 0, or an axis that REGRID_ZEROS would shrink.  Fails if memory is exhausted. */
 status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES], const size_t to[GRID_AXES],
               size_t inner, enum regrid_rule rule);
 

@@ -10,7 +10,7 @@
 #include "../runtime/lookup.h"
 #include "command.h"
 
-/* Meaning of the entries of a tensor. */
+/* Meaning of the entries of a tensor: any, a circular kernel, one for each token, one for each offset. */
 enum kind { COPIED, CIRCULAR, PLACES, OFFSETS };
 
 struct resampled {
@@ -18,7 +18,7 @@ struct resampled {
     int axis, axes;             /* which axis of the tensor, of how many */
 };
 
-/* Where a letter stands in a shape: the number of its axis, or -1; and how many axes there are. */
+/* Index of the axis that is this letter, or -1; sets the number of axes. */
 static int axis_of(const char *shape, const char *letter, int *axes)
 {
     int found = -1;
@@ -52,7 +52,7 @@ static size_t table_sizes(size_t size[GRID_AXES], const grid *g, enum kind kind)
     return kind == OFFSETS ? g->offsets : g->tokens;
 }
 
-/* One tensor, resampled into *out, which the caller releases. */
+/* Resamples a tensor; the caller releases *out. */
 static status resampled(struct tensor *out, const struct tensor *in, const struct resampled *r, const grid *from,
                         const grid *to, enum regrid_rule rule)
 {
@@ -75,7 +75,7 @@ static status resampled(struct tensor *out, const struct tensor *in, const struc
     return s.code ? s : regrid(out->data, in->data, outer, old, new, inner, rule);
 }
 
-/* The operator's options, with the grid that its kernels and tables come from. */
+/* Creates the operator's problem with the grid of the input. */
 static status operator_on(struct problem *p, const struct call *c, const char *grid_text)
 {
     const char *word[2 * PROBLEM_OPTIONS];
@@ -100,14 +100,14 @@ static status resample(const struct call *c)
     struct problem p;
     struct tensors file = {0}, out = {0};
     grid from, to;
-    const char *from_text = own_text(c, "from", "");
-    struct lookup names = {.problem = &c->own};
+    const char *from_text = option_text(c, "from", "");
+    struct lookup names = {.problem = &c->options};
     enum regrid_rule rule = (enum regrid_rule)lookup_choice(&names, "by");     /* choices are in the enum's order */
     size_t changed = 0, allowed;
 
-    /* Step 1: the options, before any file is touched. */
+    /* Step 1: the options, before any file is opened. */
     status s = status_at(grid_parse(&from, from_text), "option --from");
-    if (!s.code) s = status_at(grid_parse(&to, own_text(c, "to", "")), "option --to");
+    if (!s.code) s = status_at(grid_parse(&to, option_text(c, "to", "")), "option --to");
     if (!s.code && from.axes != to.axes)
         s = bad_input("option --to: found %d axes, expected %d as --from has", to.axes, from.axes);
     if (!s.code) s = operator_on(&p, c, from_text);
@@ -145,21 +145,22 @@ static status resample(const struct call *c)
 
 static const struct option options[] = {
     {.name = "from", .kind = OPTION_CHOICE, .value = "GRID", .meaning = "the grid that the file is for"},
-    {.name = "to", .kind = OPTION_CHOICE, .value = "GRID", .meaning = "the grid that it shall be for, with as many axes"},
+    {.name = "to", .kind = OPTION_CHOICE, .value = "GRID", .meaning = "the new grid, with as many axes"},
     {.name = "by", .kind = OPTION_CHOICE, .choices = "zeros|spectrum|bicubic",
      .meaning = "kernels of LiSA: zeros or spectrum; tables: bicubic"},
     {0}
 };
 
 const struct command resample_command = {
-    .own = {.name = "resample", .summary = "fit kernels and position tables to another grid", .options = options},
+    .declaration = {.name = "resample", .summary = "fit kernels and position tables to another grid",
+                    .options = options},
     .what = "Resamples LiSA's kernels wa and wb, RPEs, ghost matrices of msa and position tables.  All other tensors\n"
             "are copied, x as well.\n"
             "  zeros     zeros at new, higher frequencies: a kernel is stretched with the image\n"
             "  spectrum  the spectrum is interpolated along its bins: a kernel keeps its width in tokens\n"
             "            (the public code of GFNet does this)\n"
             "  bicubic   a table is interpolated over tokens, or over offsets\n"
-            "Give it the operator's options but --grid.",
+            "Takes the operator's options, except --grid.",
     .operator = true,
     .inputs = {"INPUT.safetensors"},
     .output = true,

@@ -48,7 +48,8 @@ static struct setting *find(struct setting *list, const char *name)
     return list->name ? list : NULL;
 }
 
-/* Takes the values at *argv and leaves it at the last.  An option of several takes all words up to the next option. */
+/* Takes the values after *argv, and moves it to the last.  An option of several values takes all words up to the next
+ * option. */
 static status take_values(struct setting *o, const char *const **argv)
 {
     status s;
@@ -61,7 +62,7 @@ static status take_values(struct setting *o, const char *const **argv)
     return s;
 }
 
-status settings_take(struct problem_sizes *o, struct setting *other, struct setting *own, const char *const *argv)
+status settings_take(struct problem_sizes *o, struct setting *other, struct setting *options, const char *const *argv)
 {
     enum { CHANNELS, BATCH, SIZES, WITHOUT };
     struct setting problem[] = {
@@ -71,12 +72,12 @@ status settings_take(struct problem_sizes *o, struct setting *other, struct sett
     status s = status_ok();
     *other = (struct setting){.name = "of the operator", .most = SETTING_WORDS};
     for (; *argv && !s.code; argv++) {
-        struct setting *found = find(own, *argv);
+        struct setting *found = find(options, *argv);
         if (!found) found = find(problem, *argv);
         s = found ? take_values(found, &argv) : append(other, *argv);
     }
     *o = (struct problem_sizes){.words = other->count, .word = other->word, .batch = 1,
-                          .sizes = setting_word(&problem[SIZES]), .without = setting_word(&problem[WITHOUT])};
+                                .sizes = setting_word(&problem[SIZES]), .without = setting_word(&problem[WITHOUT])};
     if (!s.code && !problem[CHANNELS].count)
         s = bad_input("option --channels: missing, expected the channels of x");
     if (!s.code) s = setting_whole(&o->channels, &problem[CHANNELS], 1, 1000000);

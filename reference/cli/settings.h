@@ -1,7 +1,7 @@
 /* settings.h -- an operator's problem from a command line, with random numbers
  *
- * measure, cuda and ladder read the same words: their own options, those of the problem (--channels, --batch, --sizes,
- * --without), and the options of the operator, which are all other words. */
+ * measure, cuda and ladder accept three kinds of words: options of the program; --channels, --batch, --sizes and
+ * --without of the problem; and options of the operator, which are all other words. */
 
 #ifndef TWICETOLD_SETTINGS_H
 #define TWICETOLD_SETTINGS_H
@@ -12,16 +12,16 @@
 
 struct setting {
     const char *name;
-    int most;                   /* values it can have: 0 for a flag, 1, or SETTING_WORDS */
-    int count;                  /* values it has; of a flag, how often it was given */
+    int most;                   /* the largest number of values: 0 for a flag, 1, or SETTING_WORDS */
+    int count;                  /* of values; of a flag, how often it is given */
     const char *word[SETTING_WORDS];
 };
 
-/* Sorts the words of argv into `own`, which ends at a name of NULL, and the outline.  `other` is where outline.word
- * points: the operator's options. */
-status settings_take(struct problem_sizes *o, struct setting *other, struct setting *own, const char *const *argv);
+/* Sorts the words of argv into `options` of the program, which end at a name of NULL, and into *o.  `other` gets the
+ * operator's options; o->word points there. */
+status settings_take(struct problem_sizes *o, struct setting *other, struct setting *options, const char *const *argv);
 
-/* The value of an option that was given; otherwise NULL, or the number as it was. */
+/* The value of an option.  If it is not given, NULL, or the number does not change. */
 const char *setting_word(const struct setting *o);
 status setting_whole(size_t *number, const struct setting *o, size_t low, size_t high);
 status setting_seconds(double *seconds, const struct setting *o);

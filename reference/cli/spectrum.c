@@ -27,7 +27,7 @@ static status spectrum_of_file(const struct call *c)
 static const struct option no_options[] = {{0}};
 
 const struct command spectrum_command = {
-    .own = {.name = "spectrum", .summary = "write the logarithmic spectrum of a feature map y [B, H, W, C]",
+    .declaration = {.name = "spectrum", .summary = "write the logarithmic spectrum of a feature map y [B, H, W, C]",
             .options = no_options},
     .what = "log |Fourier transform| of each channel, the zero frequency in the middle, averaged over the batch.",
     .inputs = {"INPUT.safetensors"},

@@ -11,23 +11,23 @@
 /* The source of the tokens, from the options of a command. */
 static struct token_source source_of(const struct call *c)
 {
-    const char *path = own_text(c, "images", NULL);
+    const char *path = option_text(c, "images", NULL);
     return (struct token_source){
         .kind = path ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE,
         .path = path,
-        .patch = (size_t)problem_number(&c->own, "patch"),
-        .first = (size_t)problem_number(&c->own, "first"),
-        .seed = (uint64_t)problem_number(&c->own, "seed"),
+        .patch = (size_t)problem_number(&c->options, "patch"),
+        .first = (size_t)problem_number(&c->options, "first"),
+        .seed = (uint64_t)problem_number(&c->options, "seed"),
     };
 }
 
-/* Reject more than --max-memory allows: x, `more` other reals, and the memory of tokens_make.  The limit also holds for
- * the file of images, whose size is known only when it is open. */
+/* Checks x, `more` other reals and the memory of tokens_make against --max-memory.  Later allocations are limited, too:
+ * the size of the file of images is known only when it is open. */
 static status allow(const struct call *c, size_t batch, const grid *g, size_t channels, size_t more)
 {
     size_t allowed, needed, row;
     struct token_source source = source_of(c);
-    status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = tokens_bytes(&needed, g, channels, &source);
     if (s.code) return s;
     if (!size_multiply(&row, g->tokens, channels)) row = SIZE_MAX;
@@ -42,7 +42,7 @@ static status tokens(const struct call *c)
 {
     struct tensor x = {0};
     char origin[200];
-    const struct problem *p = &c->own;
+    const struct problem *p = &c->options;
     size_t size[] = {problem_size(p, "B"), p->grid.tokens, problem_size(p, "C")};
     struct token_source source = source_of(c);
 
@@ -79,13 +79,13 @@ static status parameters(const struct call *c)
     struct tensor all[PROBLEM_TENSORS];
     real *block = NULL;
     char origin[ORIGIN_TEXT];
-    struct problem_sizes sizes = own_sizes(c);
+    struct problem_sizes sizes = call_sizes(c);
     status s = problem_from_sizes(&p, c->operator, &sizes);
     if (s.code) return s;
     s = draw_input(&p, c, 0, &block, origin);
     if (!s.code) s = safetensors_write(c->output, all, problem_list(all, &p));
     if (!s.code) printf("tokens of %s\n%zu parameters, drawn with seed %.0f\n", origin, problem_parameters(&p),
-                        problem_number(&c->own, "seed"));
+                        problem_number(&c->options, "seed"));
     memory_free(block);
     memory_free(p.tensor[0].data);
     return s;
@@ -99,7 +99,7 @@ static const struct option token_options[] = {
 };
 
 const struct command tokens_command = {
-    .own = {.name = "tokens", .summary = "write x: images cut into patches, each projected to C channels",
+    .declaration = {.name = "tokens", .summary = "write x: images cut into patches, each projected to C channels",
             .options = token_options},
     .output = true,
     .run = tokens,
@@ -113,10 +113,10 @@ static const struct option parameter_options[] = {
 };
 
 const struct command parameters_command = {
-    .own = {.name = "parameters", .summary = "write an input for apply: x of images, parameters drawn at random",
+    .declaration = {.name = "parameters", .summary = "write an input for apply: x from images, random parameters",
             .options = parameter_options},
-    .what = "Give it the operator's options as apply will be given them. Optional tensors are there unless --without\n"
-            "names them; entries are normal, their variance one over the number of terms that they are summed with.",
+    .what = "Takes the same options of the operator as apply. Writes all optional tensors but those of --without.\n"
+            "Entries are normal; their variance is one over the number of terms in their sum.",
     .operator = true,
     .output = true,
     .run = parameters,

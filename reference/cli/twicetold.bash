@@ -1,5 +1,4 @@
-# twicetold.bash -- completion for bash: the program itself says what may come next; where
-# it says nothing, files do.
+# twicetold.bash -- completion for bash: the program prints the candidates; if there are none, complete files
 
 _twicetold() {
     local last=${COMP_WORDS[COMP_CWORD]} each

@@ -1,7 +1,7 @@
-/* twicetold.c -- the program: which commands there are, and how their words are sorted
+/* twicetold.c -- the program: the list of commands, and the sorting of their words
  *
- * The library returns statuses; only the program prints them.  Bad input gets
- * one line on stderr and exit status 2, a failing machine exit status 1. */
+ * The library returns statuses; only the program prints them: one line on stderr.  The exit status is 2 after bad
+ * input, 1 after a failure. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,9 +23,10 @@ static const struct command *const commands[] = {
 static status take_input(struct call *c, const char *word)
 {
     const char *const *names = c->command->inputs;
-    if (!names[0] && !c->command->own.options[0].name) return bad_input("found '%.60s', expected nothing more", word);
-    if (!names[0]) return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
-                                    c->command->own.name);
+    const struct declaration *command = &c->command->declaration;
+    if (!names[0] && !command->options[0].name) return bad_input("found '%.60s', expected nothing more", word);
+    if (!names[0])
+        return bad_input("found '%.60s', expected an option ('twicetold help %s')", word, command->name);
     if (c->command->many) {
         c->file[c->files++] = word;
         return status_ok();
@@ -39,14 +40,16 @@ static status take_input(struct call *c, const char *word)
                      names[1] ? "two" : "one");
 }
 
-/* The declaration that has this option; NULL if none does.  If both have it, it is the operator's, unless the command
- * requires its own: a layer makes --channels, but parameters must know those of x. */
+/* The declaration that has this option, or NULL.  If both have it, it is the operator's, unless the command requires
+ * it: --channels of a layer is its output channels, but `parameters` needs those of x. */
 static const struct declaration *owner(const struct call *c, const char *name)
 {
-    int theirs = c->operator ? declaration_option(c->operator, name) : -1, own = declaration_option(&c->command->own, name);
-    bool required = own >= 0 && !c->command->own.options[own].default_value && c->command->own.options[own].letter;
-    if (theirs >= 0 && !required) return c->operator;
-    return own >= 0 ? &c->command->own : NULL;
+    int in_operator = c->operator ? declaration_option(c->operator, name) : -1;
+    int in_command = declaration_option(&c->command->declaration, name);
+    bool required = in_command >= 0 && !c->command->declaration.options[in_command].default_value
+                    && c->command->declaration.options[in_command].letter;
+    if (in_operator >= 0 && !required) return c->operator;
+    return in_command >= 0 ? &c->command->declaration : NULL;
 }
 
 /* True if the next word is this option's value: = joins them, or it does not look like an option. */
@@ -55,14 +58,13 @@ static bool has_value(const struct words *w, int i)
     return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
 }
 
-/* Sort the words: files, options of the operator, options of the command.  `own` has space for as many words as there
- * are. */
-static status sort_words(struct call *c, const char **own, int *owned, const struct words *w, int first)
+/* Sorts the words: files, options of the operator, options of the command.  `option` gets the latter. */
+static status sort_words(struct call *c, const char **option, int *options, const struct words *w, int first)
 {
     for (int i = first; i < w->count; i++) {
         const char *word = w->word[i];
         const struct declaration *d = NULL;
-        bool option = !strncmp(word, "--", 2) && !w->joined[i];
+        bool is_option = !strncmp(word, "--", 2) && !w->joined[i];
         if (w->joined[i]) return bad_input("option %s: found a value, expected none", w->word[i - 1]);
         if (!strcmp(word, "-o") && c->command->output) {
             if (c->output) return bad_input("option -o: given twice, expected once");
@@ -70,16 +72,16 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
             c->output = w->word[++i];
             continue;
         }
-        if (!option) {
+        if (!is_option) {
             status s = take_input(c, word);
             if (s.code) return s;
             continue;
         }
         if (!(d = owner(c, word + 2)))
             return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
-                             c->operator ? c->operator->name : c->command->own.name);
-        const char **list = d == c->operator ? c->word : own;
-        int *count = d == c->operator ? &c->words : owned;
+                             c->operator ? c->operator->name : c->command->declaration.name);
+        const char **list = d == c->operator ? c->word : option;
+        int *count = d == c->operator ? &c->words : options;
         bool flag = d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG;
         if (!flag && !has_value(w, i)) return bad_input("option %s: found no value, expected one", word);
         if (c->command->repeats && !strcmp(word + 2, c->command->repeats)) {
@@ -100,12 +102,12 @@ static bool is_output(const struct call *c, const char *input)
     return input && (same_file(input, c->output) || same_file(input, temporary));
 }
 
-static status own_path(const struct call *c)
+static status same_path(const struct call *c)
 {
     return bad_input("output: found the input's own path '%.100s', expected another", c->output);
 }
 
-/* All inputs are named, and none of them, be it the value of an option, is the output too. */
+/* Bad input if an input or the output is missing, or if an input (or the FILE of an option) is the output. */
 static status check_files(const struct call *c)
 {
     for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
@@ -114,42 +116,42 @@ static status check_files(const struct call *c)
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
     for (int i = 0; i < 2 + c->files; i++)
-        if (is_output(c, i < 2 ? c->input[i] : c->file[i - 2])) return own_path(c);
-    for (const struct option *o = c->command->own.options; o->name; o++)
-        if (o->value && !strcmp(o->value, "FILE") && is_output(c, own_text(c, o->name, NULL))) return own_path(c);
+        if (is_output(c, i < 2 ? c->input[i] : c->file[i - 2])) return same_path(c);
+    for (const struct option *o = c->command->declaration.options; o->name; o++)
+        if (o->value && !strcmp(o->value, "FILE") && is_output(c, option_text(c, o->name, NULL))) return same_path(c);
     return status_ok();
 }
 
 static status perform(const struct command *command, const struct words *w)
 {
     struct call c = {.commands = commands, .command = command};
-    int first = 1, owned = 0;
+    int first = 1, options = 0;
     if (command->operator) {
         char name[40];
-        snprintf(name, sizeof name, "%.30s", command->own.name);
+        snprintf(name, sizeof name, "%.30s", command->declaration.name);
         status s = operator_named(&c.operator, w->count > first ? w->word[first] : NULL);
         if (s.code) return status_at(s, name);
         first++;
     }
     if (command->network) {
         status s = network_named(&c.network, w->count > first ? w->word[first] : NULL);
-        if (s.code) return status_at(s, command->own.name);
+        if (s.code) return status_at(s, command->declaration.name);
         first++;
     }
-    const char **own = calloc((size_t)w->count + 1, sizeof *own);
+    const char **option = calloc((size_t)w->count + 1, sizeof *option);
     c.word = calloc((size_t)w->count + 1, sizeof *c.word);
     c.file = calloc((size_t)w->count + 1, sizeof *c.file);
     c.repeated = calloc((size_t)w->count + 1, sizeof *c.repeated);
-    bool found = own && c.word && c.file && c.repeated;
-    status s = found ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
-    if (!s.code) s = problem_create(&c.own, &command->own, owned, own);
+    bool allocated = option && c.word && c.file && c.repeated;
+    status s = allocated ? sort_words(&c, option, &options, w, first) : out_of_memory("the command line");
+    if (!s.code) s = problem_create(&c.options, &command->declaration, options, option);
     if (!s.code) s = check_files(&c);
     if (!s.code) s = command->run(&c);
     free(c.repeated);
     free(c.file);
     free(c.word);
-    free(own);
-    return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->own.name);
+    free(option);
+    return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->declaration.name);
 }
 
 /* ---- the program ----------------------------------------------------- */
@@ -172,7 +174,7 @@ static status dispatch(const struct words *w)
                  : bad_input("found no command, expected %s", names);
 }
 
-/* Remove the unfinished output; then do what the signal does by default. */
+/* Removes the unfinished output, and then lets the signal end the process. */
 static void interrupted(int number)
 {
     atomic_file_remove();
@@ -185,7 +187,7 @@ static void expect_interruptions(void)
     struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
     for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
         if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);
-    signal(SIGXFSZ, SIG_IGN);       /* a file that has grown too large cannot be written, and that is said */
+    signal(SIGXFSZ, SIG_IGN);       /* a file that is too large is then an error of write */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 #compdef twicetold
-# twicetold.zsh -- completion for zsh, installed as _twicetold: the program itself says
-# what may come next; where it says nothing, files do.
+# twicetold.zsh -- completion for zsh, installed as _twicetold: the program prints the candidates; if there are none,
+# complete files
 
 local -a candidates
 candidates=(${(f)"$($words[1] complete "${(@)words[2,CURRENT]}" 2>/dev/null)"})

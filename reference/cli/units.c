@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Units of one kind, each `step` times the one before; the last takes all that is more. */
+/* Units of one quantity, each `step` times the previous one. */
 struct ladder {
-    double first, step;         /* what one of the first unit is */
+    double first, step;         /* first: the size of the first unit */
     const char *unit[8];        /* ends at NULL */
 };
 

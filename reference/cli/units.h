@@ -1,15 +1,15 @@
 /* units.h -- numbers for people: three digits and a unit
  *
- * "33.7 µs", "1.50 MiB", "2.46 G"; what is not finite is "-". */
+ * "33.7 µs", "1.50 MiB", "2.46 G"; "-" if the number is not finite. */
 
 #ifndef TWICETOLD_PROGRAM_UNITS_H
 #define TWICETOLD_PROGRAM_UNITS_H
 
 #include <stddef.h>
 
-#define UNITS_TEXT 24           /* bytes of one of them */
+#define UNITS_TEXT 24           /* bytes of a text */
 
-/* Into text, which is returned: right-aligned in this many columns (µ is one column and two bytes). */
+/* Write a number right-aligned in this many columns (µ is one column of two bytes); return text. */
 const char *units_seconds(char text[UNITS_TEXT], int columns, double seconds);
 const char *units_bytes(char text[UNITS_TEXT], int columns, double bytes);
 const char *units_count(char text[UNITS_TEXT], int columns, double count);

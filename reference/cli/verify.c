@@ -1,14 +1,14 @@
 /* verify.c -- the command that compares the forms of an operator with its naive form, on random tensors
  *
- * T is the number of multiply-adds for an entry of y, of the form that makes most; u is the unit roundoff.
+ * T is the largest number of multiply-adds for an entry of y, of any form; u is the unit roundoff.
  *
- *     largest error  32 sqrt(T) u of the largest entry, the tolerance of tests/runtime/test_properties.c: a sum of T
- *                    products errs by more than 8 sqrt(T) u with probability 2 exp(-32); twice that for two forms, and
- *                    twice for normalisation and softmax.
- *     rms            4 sqrt(T) u of the root mean square of y: the same, with one standard deviation of T independent
- *                    roundings, which is at most sqrt(T) u, in place of eight.
+ *     largest error  32 sqrt(T) u of the largest entry, as in tests/runtime/test_properties.c: the error of a sum of T
+ *                    products exceeds 8 sqrt(T) u with probability 2 exp(-32); twice that for two forms, and twice for
+ *                    normalisation and softmax.
+ *     rms            4 sqrt(T) u of the root mean square of y: the same with one standard deviation of T independent
+ *                    roundings, which is at most sqrt(T) u, instead of eight.
  *
- * A kernel on tensor cores also rounds four factors for each entry, by form_rounding in place of u. */
+ * A kernel on tensor cores also rounds four factors for each entry, by form_rounding instead of u. */
 
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 #include "command.h"
 #include "devices.h"
 
-/* The forms that were asked for, or else all but the naive one; with --device also the versions of kernels. */
+/* The forms of --form, or all but the naive form; with --device also the versions of kernels. */
 static status choose_forms(const struct form *form[OPERATOR_FORMS], size_t *forms, const struct call *c)
 {
     const struct form *each;
-    const char *name[2 * OPERATOR_FORMS], *device = own_text(c, "device", NULL);
+    const char *name[2 * OPERATOR_FORMS], *device = option_text(c, "device", NULL);
     bool used = !device;
     status s = status_ok();
     *forms = (size_t)c->repetitions;
@@ -41,12 +41,12 @@ static status choose_forms(const struct form *form[OPERATOR_FORMS], size_t *form
     return s.code || used ? s : bad_input("option --device: found '%.40s', but no form that runs on a device", device);
 }
 
-/* y of a form; or, if y is NULL, only check that its memory and its work are allowed. */
+/* Computes y with a form.  If y is NULL, only checks its memory and work against the limits. */
 static status run(real *y, const struct form *form, const struct problem *p, const struct call *c)
 {
     struct plan plan = {0};
     size_t allowed, needed = memory_in_use(), count = y ? problem_output_count(p) : 0;
-    status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = work_fits(form_multiply_adds(form, p), work_allowed(c));
     if (!s.code) s = plan_prepare(&plan, p, form, plan_threads());
     if (!s.code) size_add(&needed, arena_bytes(&plan.arena), 1);
@@ -59,7 +59,7 @@ static status run(real *y, const struct form *form, const struct problem *p, con
     return status_at(s, form->name);
 }
 
-/* Print the problem: the options that were typed, all sizes, and where x is from. */
+/* Prints the problem: the options, all sizes, and the origin of x. */
 static void print_problem(const struct problem *p, const struct call *c, const char *origin)
 {
     char text[48];
@@ -70,7 +70,7 @@ static void print_problem(const struct problem *p, const struct call *c, const c
     printf("\nx: %s\n%-12s %12s %12s %12s %12s\n", origin, "form", "largest", "bound", "rms", "bound");
 }
 
-/* Print the errors of a form; false if one is beyond its bound or NaN. */
+/* Prints the errors of a form; false if one is beyond its bound or NaN. */
 static bool holds(const struct form *form, const real *y, const real *naive, const struct problem *p)
 {
     double largest = 0, top = 0, squares = 0, size = 0, terms = 1;
@@ -86,16 +86,17 @@ static bool holds(const struct form *form, const real *y, const real *naive, con
     for (int f = 0; (each = operator_form_at(p->declaration, f)); f++)
         terms = fmax(terms, form_multiply_adds(each, p) / (double)count);
     double bound = 32 * (sqrt(terms) * REAL_EPSILON / 2 + sqrt(4) * form_rounding(form));
-    double most = largest == 0 ? 0 : largest / top, rms = squares == 0 ? 0 : sqrt(squares / size);
-    bool good = most <= bound && rms <= bound / 8;
-    printf("%-12s %12.3g %12.3g %12.3g %12.3g%s\n", form->name, most, bound, rms, bound / 8, good ? "" : "  beyond");
+    double relative = largest == 0 ? 0 : largest / top, rms = squares == 0 ? 0 : sqrt(squares / size);
+    bool good = relative <= bound && rms <= bound / 8;
+    printf("%-12s %12.3g %12.3g %12.3g %12.3g%s\n", form->name, relative, bound, rms, bound / 8,
+           good ? "" : "  beyond");
     return good;
 }
 
 static status verify(const struct call *c)
 {
     struct problem p;
-    struct problem_sizes sizes = own_sizes(c);
+    struct problem_sizes sizes = call_sizes(c);
     const struct form *form[OPERATOR_FORMS] = {NULL}, *naive = operator_form_at(c->operator, 0);
     char origin[ORIGIN_TEXT];
     real *parameters = NULL, *y = NULL;
@@ -140,10 +141,11 @@ static const struct option options[] = {
 };
 
 const struct command verify_command = {
-    .own = {.name = "verify", .summary = "compare the forms of an operator on a random problem", .options = options},
-    .what = "Printed are the largest error and the root mean square (rms) of all, relative to the naive form, with\n"
-            "their bounds. The exit status is 1 if one is beyond its bound or NaN. What is not given is small.\n"
-            "Large logits (--scale) multiply the errors, and the bounds do not allow for that.",
+    .declaration = {.name = "verify", .summary = "compare the forms of an operator on a random problem",
+                    .options = options},
+    .what = "Prints the largest error and the root mean square (rms) of all errors, relative to the naive form, with\n"
+            "their bounds. The exit status is 1 if an error is beyond its bound or NaN. Sizes that are not given are\n"
+            "small. Large logits (--scale) multiply the errors, and the bounds do not allow for that.",
     .operator = true,
     .repeats = "form",
     .run = verify,

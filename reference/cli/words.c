@@ -15,10 +15,10 @@ status words_take(struct words *w, int argc, const char *const *argv)
     size_t most = 2 * (size_t)argc + 1, characters = 1;
     for (int a = 0; a < argc; a++) characters += strlen(argv[a]) + 1;
     *w = (struct words){.word = calloc(most, sizeof *w->word), .joined = calloc(most, sizeof *w->joined),
-                        .arena = malloc(characters)};
-    if (!w->word || !w->joined || !w->arena) return out_of_memory("the command line");
+                        .text = malloc(characters)};
+    if (!w->word || !w->joined || !w->text) return out_of_memory("the command line");
 
-    char *at = w->arena;
+    char *at = w->text;
     for (int a = 0; a < argc; a++) {
         memcpy(at, argv[a], strlen(argv[a]) + 1);
         w->help |= !strcmp(at, "--help") || !strcmp(at, "-h");
@@ -38,7 +38,7 @@ void words_release(struct words *w)
 {
     free(w->word);
     free(w->joined);
-    free(w->arena);
+    free(w->text);
     *w = (struct words){0};
 }
 

@@ -1,7 +1,6 @@
 /* words.h -- the words of a command line
  *
- * "--key=value" becomes two words; "-o=value" and "key=value" stay one.  The
- * words after "--help", "-h" or "--version", wherever those stand, no longer matter. */
+ * "--key=value" becomes two words; "-o=value" and "key=value" stay one. */
 
 #ifndef TWICETOLD_PROGRAM_WORDS_H
 #define TWICETOLD_PROGRAM_WORDS_H
@@ -12,16 +11,16 @@
 struct words {
     int count;
     const char **word;          /* ends at NULL */
-    bool *joined;               /* stood behind "=" of the word before */
-    bool help, version;         /* asked for */
-    char *arena;
+    bool *joined;               /* followed the "=" of the word before */
+    bool help, version;         /* --help or -h, --version is among the words */
+    char *text;                 /* the characters of all words */
 };
 
-/* The words of argv[0] ... argv[argc-1].  Fails when memory is out; released either way. */
+/* Takes the words argv[0] ... argv[argc-1].  Fails only if memory is exhausted; release them also then. */
 status words_take(struct words *w, int argc, const char *const *argv);
 void words_release(struct words *w);
 
-/* "twicetold 1.0, float", the answer to --version, with the program's name. */
+/* Prints "twicetold 1.0, float", with the program's name. */
 void print_version(const char *program);
 
 #endif

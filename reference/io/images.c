@@ -1,4 +1,4 @@
-/* images.c -- pictures in, pictures out; see images.h */
+/* images.c -- read IDX and PNG, scale; see images.h */
 
 #define _POSIX_C_SOURCE 200809L
 

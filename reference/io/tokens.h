@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-#define TOKEN_PATCH 4           /* pixels, where the source does not say */
+#define TOKEN_PATCH 4           /* pixels, the default */
 #define TOKEN_PATCH_MAX 256
 #define TOKEN_PAN 2             /* pixels from one frame to the next */
 

@@ -7,7 +7,7 @@
 #include "../networks/operators.h"
 #include "../runtime/shape.h"
 
-/* Text that is written up to size, and counted beyond it. */
+/* A text: at most `size` bytes are written, all are counted. */
 struct page {
     char *text;
     size_t size, length;
@@ -25,7 +25,7 @@ static void put(struct page *page, const char *format, ...)
     if (length > 0) page->length += (size_t)length;
 }
 
-/* A string of JSON, or null. */
+/* Puts a string of JSON, or null. */
 static void put_string(struct page *page, const char *string)
 {
     if (!string) {
@@ -40,7 +40,7 @@ static void put_string(struct page *page, const char *string)
     put(page, "\"");
 }
 
-/* "key": value, after a separator. */
+/* Puts "key": "value" after a separator. */
 static void put_pair(struct page *page, const char *before, const char *key, const char *value)
 {
     put(page, "%s\"%s\": ", before, key);

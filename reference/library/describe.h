@@ -5,7 +5,7 @@
 
 #include "../runtime/operator.h"
 
-/* Like snprintf, write as much as fits into text of `size` bytes, and return the length of all.
+/* Like snprintf, writes what fits into text of `size` bytes and returns the full length.
  *
  *     {"name": "lisa", "summary": "...", "forms": ["naive", ...],
  *      "options": [{"name": "grid", "kind": "grid", "default": null, "low": 1, "high": 3,
@@ -14,8 +14,8 @@
  *                   "with": null, "meaning": "..."}, ...],
  *      "output": "[B, N, C]", "letters": [{"name": "B", "meaning": "..."}, ...]}
  *
- * An option with a default of null is required, unless its kind is "flag"; one with "" may be left out.  The meaning of
- * a letter is null if there is none. */
+ * An option whose default is null is required, unless its kind is "flag"; one with "" is optional.  The meaning of a
+ * letter may be null. */
 size_t describe_operator(char *text, size_t size, const struct declaration *d);
 
 #endif

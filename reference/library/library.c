@@ -1,7 +1,7 @@
-/* library.c -- the functions of the library; see ../twicetold.h
+/* library.c -- the functions of the library; see twicetold.h
  *
- * They find names, list the caller's tensors and pass statuses on.  Declarations, problems and plans do the work and
- * check their input, for the program too. */
+ * They look up names, list the caller's tensors and pass statuses on.  Declarations, problems and plans check the input
+ * and do the work. */
 
 #include "twicetold.h"
 #include <omp.h>
@@ -22,16 +22,16 @@
 
 struct API(plan) {
     struct problem problem;
-    struct plan plan;           /* its form is NULL until it is prepared, and where a step failed */
+    struct plan plan;           /* its form is NULL before prepare, and after a step that failed */
     const struct form *form;
     int threads;
     size_t bytes;
-    bool placed, loaded;
-    char *words;                /* the options, which the problem points into */
+    bool allocated, loaded;
+    char *words;                /* the options; the problem points to them */
 };
 
-/* The same status in the public header's type, with the operator before its line. */
-static twicetold_status said(status s, const char *operator)
+/* Converts a status to the public type, with the operator's name before its message. */
+static twicetold_status public_status(status s, const char *operator)
 {
     twicetold_status out = {.code = s.code};
     if (operator) s = status_at(s, operator);
@@ -39,7 +39,7 @@ static twicetold_status said(status s, const char *operator)
     return out;
 }
 
-/* ---- what there is -------------------------------------------------------- */
+/* ---- operators and forms -------------------------------------------------- */
 
 const char *API(operator)(int at)
 {
@@ -67,8 +67,8 @@ size_t API(describe)(char *text, size_t size, const char *name)
 
 /* ---- the caller's words and tensors --------------------------------------- */
 
-/* A problem of these options.  It points at their words, which are therefore copied. */
-static status choose(struct API(plan) *plan, const struct declaration *d, const char *const *option)
+/* Creates the problem from the options.  It points to their words, so they are copied. */
+static status set_options(struct API(plan) *plan, const struct declaration *d, const char *const *option)
 {
     size_t count = 0, bytes = 0, at = 0;
     for (; option && option[count]; count++) size_add(&bytes, strlen(option[count]) + 1, 1);
@@ -86,8 +86,8 @@ static status choose(struct API(plan) *plan, const struct declaration *d, const 
     return problem_create(&plan->problem, d, (int)count, word);
 }
 
-/* One tensor of the caller as one of ours, which borrows its name and data. */
-static status list_one(struct tensor *t, const API(tensor) *given)
+/* Converts a tensor of the caller; name and data are borrowed. */
+static status convert(struct tensor *t, const API(tensor) *given)
 {
     if (given->axes < 0 || given->axes > TENSOR_AXES)
         return bad_input("tensor %.40s: found %d axes, expected at most %d", given->name, given->axes, TENSOR_AXES);
@@ -102,7 +102,7 @@ static status list_one(struct tensor *t, const API(tensor) *given)
     return status_ok();
 }
 
-/* The caller's tensors as a list of ours; freed by memory_free(all->tensor). */
+/* Lists the caller's tensors; free the list by memory_free(all->tensor). */
 static status list_all(struct tensors *all, const API(tensor) *given, size_t count)
 {
     status s = status_ok();
@@ -113,7 +113,7 @@ static status list_all(struct tensors *all, const API(tensor) *given, size_t cou
         if (!given[t].name) s = bad_input("tensor %zu: found no name, expected one", t);
         else if (tensors_find(all, given[t].name))
             s = bad_input("tensor %.40s: given twice, expected once", given[t].name);
-        else s = list_one(&all->tensor[t], &given[t]);
+        else s = convert(&all->tensor[t], &given[t]);
         all->count += !s.code;
     }
     return s;
@@ -126,7 +126,7 @@ static status no_plan(void) { return bad_input("found no plan, expected one"); }
 static status prepare(struct API(plan) *plan)
 {
     status s = plan_prepare(&plan->plan, &plan->problem, plan->form, plan->threads);
-    plan->placed = plan->loaded = false;
+    plan->allocated = plan->loaded = false;
     if (!s.code) plan->bytes = arena_bytes(&plan->plan.arena);
     return s;
 }
@@ -138,38 +138,38 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     const struct form *form;
     struct tensors shapes = {0};
     size_t allowed = 0;
-    if (!plan) return said(bad_input("found NULL, expected the address of a plan"), NULL);
+    if (!plan) return public_status(bad_input("found NULL, expected the address of a plan"), NULL);
     *plan = NULL;
-    if (!request) return said(bad_input("found no request, expected one"), NULL);
+    if (!request) return public_status(bad_input("found no request, expected one"), NULL);
 
     /* Step 1: the operator, its form and its options. */
     status s = operator_named(&d, request->name);
-    if (s.code) return said(s, NULL);
+    if (s.code) return public_status(s, NULL);
     s = form_named(&form, d, request->form ? request->form : "fast", NULL);
     if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
     if (!s.code && (request->threads < 0 || request->threads > PLAN_THREADS))
         s = bad_input("threads: found %d, expected at most %d, or 0", request->threads, PLAN_THREADS);
-    if (s.code) return said(s, d->name);
-    struct API(plan) *made = memory_get(1, sizeof *made);
-    if (!made) return said(out_of_memory("a plan"), d->name);
-    memset(made, 0, sizeof *made);
-    made->form = form;
-    made->threads = request->threads ? request->threads : plan_threads();
-    s = choose(made, d, request->options);
+    if (s.code) return public_status(s, d->name);
+    struct API(plan) *new_plan = memory_get(1, sizeof *new_plan);
+    if (!new_plan) return public_status(out_of_memory("a plan"), d->name);
+    memset(new_plan, 0, sizeof *new_plan);
+    new_plan->form = form;
+    new_plan->threads = request->threads ? request->threads : plan_threads();
+    s = set_options(new_plan, d, request->options);
 
-    /* Step 2: the shapes, and whether their memory is allowed. */
+    /* Step 2: the shapes, and the memory limit. */
     if (!s.code) s = list_all(&shapes, tensors, count);
     for (size_t t = 0; t < shapes.count; t++) shapes.tensor[t].data = NULL;
-    if (!s.code) s = problem_bind(&made->problem, &shapes);
-    if (!s.code) s = prepare(made);
-    if (!s.code) s = bytes_fit(made->bytes, allowed);
+    if (!s.code) s = problem_bind(&new_plan->problem, &shapes);
+    if (!s.code) s = prepare(new_plan);
+    if (!s.code) s = bytes_fit(new_plan->bytes, allowed);
     memory_free(shapes.tensor);
-    if (s.code) API(plan_release)(made);
-    else *plan = made;
-    return said(s, d->name);
+    if (s.code) API(plan_release)(new_plan);
+    else *plan = new_plan;
+    return public_status(s, d->name);
 }
 
-/* Reject tensors that are not those that the plan was created for. */
+/* Bad input if tensors are missing, extra or of other shapes than when the plan was created. */
 static status same_shapes(const struct problem *now, const struct problem *then)
 {
     for (int r = 0; now->declaration->tensors[r].name; r++) {
@@ -192,37 +192,37 @@ static status same_shapes(const struct problem *now, const struct problem *then)
 
 twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, size_t count)
 {
-    if (!plan) return said(no_plan(), NULL);
+    if (!plan) return public_status(no_plan(), NULL);
     const char *name = plan->problem.declaration->name;
-    struct problem anew = plan->problem;
+    struct problem bound = plan->problem;
     struct tensors given = {0};
 
-    /* Step 1: bind them to a copy, so that an error changes nothing. */
-    memset(anew.tensor, 0, sizeof anew.tensor);
+    /* Step 1: bind the tensors to a copy, so that an error changes nothing. */
+    memset(bound.tensor, 0, sizeof bound.tensor);
     status s = list_all(&given, tensors, count);
-    if (!s.code) s = problem_bind(&anew, &given);
+    if (!s.code) s = problem_bind(&bound, &given);
     memory_free(given.tensor);
-    if (!s.code) s = same_shapes(&anew, &plan->problem);
-    if (s.code) return said(s, name);
+    if (!s.code) s = same_shapes(&bound, &plan->problem);
+    if (s.code) return public_status(s, name);
 
-    /* Step 2: place and load; a step that fails has released the inner plan. */
-    plan->problem = anew;
+    /* Step 2: allocate and load.  A step that fails releases the inner plan. */
+    plan->problem = bound;
     plan->loaded = false;
     if (!plan->plan.form) s = prepare(plan);
-    if (!s.code && !plan->placed) s = plan_allocate(&plan->plan, NULL);
-    plan->placed = !s.code;
+    if (!s.code && !plan->allocated) s = plan_allocate(&plan->plan, NULL);
+    plan->allocated = !s.code;
     if (!s.code) s = plan_load(&plan->plan);
     plan->loaded = !s.code;
-    return said(s, name);
+    return public_status(s, name);
 }
 
 twicetold_status API(plan_run)(API(plan) *plan, real *y, const real *x)
 {
-    if (!plan) return said(no_plan(), NULL);
+    if (!plan) return public_status(no_plan(), NULL);
     const char *name = plan->problem.declaration->name;
-    if (!y || !x) return said(bad_input("tensor %s: found no data, expected some", y ? "x" : "y"), name);
-    if (!plan->loaded) return said(bad_input("the plan is not loaded, expected its parameters first"), name);
-    return said(plan_run(&plan->plan, y, x), name);
+    if (!y || !x) return public_status(bad_input("tensor %s: found no data, expected some", y ? "x" : "y"), name);
+    if (!plan->loaded) return public_status(bad_input("the plan is not loaded, expected its parameters first"), name);
+    return public_status(plan_run(&plan->plan, y, x), name);
 }
 
 void API(plan_release)(API(plan) *plan)
@@ -233,7 +233,7 @@ void API(plan_release)(API(plan) *plan)
     memory_free(plan);
 }
 
-/* ---- questions ------------------------------------------------------------ */
+/* ---- sizes and costs ------------------------------------------------------ */
 
 int API(plan_shape)(const API(plan) *plan, size_t size[TWICETOLD_AXES])
 {

@@ -4,23 +4,22 @@
     y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
     y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4, form="naive", threads=1)
 
-There is a function for each operator: help(twicetold.msa) lists tensors and options.  A dash in the name of an option
-is
-an underscore here, and a keyword of Python ends in one: gate_size, lambda_.
+There is a function for each operator; help(twicetold.msa) lists its tensors and options.  In names of options a dash
+becomes an underscore, and a keyword of Python gets one at its end: gate_size, lambda_.
 
-If x is float32 the float library computes, for float64 the double one, and parameters of the other type are converted.
-Dense arrays of that type are read in place; others are copied.  Masked and misaligned arrays are rejected, and so are
-tensors of PyTorch without memory of their own (sparse, meta, within vmap).  For a tensor of PyTorch y is one too,
-otherwise an array of NumPy.  Gradients are not computed, and y is in no graph.
+The type of x selects the library: float32 or float64.  Parameters of the other type are converted.  Dense arrays are
+read in place, others are copied.  Masked and misaligned arrays are errors, and so are tensors of PyTorch without memory
+of their own (sparse, meta, within vmap).  If x is a tensor of PyTorch, so is y; otherwise y is an array of NumPy.
+Gradients are not computed, and y belongs to no graph.
 
     plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
-    y = plan(x)                 # any number of times: nothing is prepared again
+    y = plan(x)                 # any number of times
     plan.load(w_o=other)        # other parameters of the same shapes
 
-Errors are a twicetold.Error with the line that the program prints.
+An error raises twicetold.Error with the message that the program prints.
 
-The libraries are looked for in the folder TWICETOLD_LIBRARY, next to this file, in the lib of the prefix that this file
-is installed under, and where the system looks.
+The libraries are searched for in the folder TWICETOLD_LIBRARY if it is set; else next to this file, in <prefix>/lib,
+and where the system's loader looks.
 """
 
 import ctypes
@@ -38,7 +37,7 @@ import numpy
 
 
 class Error(ValueError):
-    """One line: what was found and what was expected.  code is 2 for bad input, 1 where the machine failed."""
+    """One line: what was found and what was expected.  code is 2 for bad input, 1 if the machine failed."""
 
     def __init__(self, message, code=2):
         super().__init__(message)
@@ -47,11 +46,11 @@ class Error(ValueError):
 
 # ---- The processor
 
-_NEEDS = ""         # features, as /proc/cpuinfo names them; wheel.py writes here what its libraries were compiled for
+_NEEDS = ""         # features, as in /proc/cpuinfo; wheel.py inserts those that its libraries were compiled for
 
 
 def _check_processor():
-    """Without these features the libraries would end the process, by SIGILL."""
+    """Raises an error if a feature is missing; the libraries would end the process by SIGILL."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             flags = next(line for line in file if line.startswith("flags")).split()
@@ -90,9 +89,9 @@ class _Tensor(ctypes.Structure):
 
 
 def _open(name):
-    """The shared library of that name, from the first of the places that has it."""
+    """The shared library, from the first place that has it."""
     here = pathlib.Path(__file__).resolve().parent
-    places = [here, here.parent.parent]             # beside this file; <prefix>/lib, two above site-packages
+    places = [here, here.parent.parent]             # next to this file; <prefix>/lib, two levels above site-packages
     if os.environ.get("TWICETOLD_LIBRARY"):
         places = [pathlib.Path(os.environ["TWICETOLD_LIBRARY"])]
     found = [place / name for place in places if (place / name).exists()]
@@ -135,8 +134,8 @@ _libraries = {4: _Library("float32", "libtwicetold.so.1", "twicetold_"),
 # ---- Arrays of NumPy and PyTorch
 
 def _with_memory(tensor):
-    """A tensor of PyTorch whose numbers are in memory as they are.  It may stand for others: for the negatives or
-    conjugates of what is stored, for zeros that are not stored, or for tensors that it wraps."""
+    """The tensor with its values in memory.  PyTorch may have stored their negatives or conjugates, or nothing (zeros,
+    wrapped tensors)."""
     if tensor.requires_grad:
         tensor = tensor.detach()
     if tensor.is_conj():
@@ -156,14 +155,14 @@ def _is_masked(value):
 
 
 def _shared(operator, name, value):
-    """Any array, as one of NumPy: by DLPack where it can, which copies nothing."""
+    """The value as an array of NumPy; without a copy if it supports DLPack."""
     if _is_masked(value):
         raise Error(f"{operator}: tensor {name}: found a masked array, expected one without a mask")
     if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
         torch = sys.modules.get("torch")
         try:
             value = numpy.from_dlpack(_with_memory(value) if torch and isinstance(value, torch.Tensor) else value)
-        except Exception as error:      # what a wrapper of PyTorch raises is its own
+        except Exception as error:      # wrappers of PyTorch raise their own types
             kind, device = getattr(value, "dtype", "?"), getattr(value, "device", "?")
             reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
             raise Error(f"{operator}: tensor {name}: found {kind} on {device} ({reason}), "
@@ -178,7 +177,7 @@ def _shared(operator, name, value):
 
 
 def _tensors(arrays):
-    """The arrays by name, which must outlive the list, as twicetold.h has them."""
+    """The arrays as a list of twicetold_tensor (twicetold.h).  They must outlive it."""
     listed = (_Tensor * len(arrays))()
     for tensor, (name, array) in zip(listed, arrays.items()):
         tensor.name, tensor.data, tensor.axes = _bytes(name), array.ctypes.data, array.ndim
@@ -187,7 +186,7 @@ def _tensors(arrays):
 
 
 def _like(x, y):
-    """y, as a tensor of PyTorch where x was one."""
+    """y, as a tensor of PyTorch if x is one."""
     torch = sys.modules.get("torch")
     return torch.from_dlpack(y) if torch and isinstance(x, torch.Tensor) else y
 
@@ -220,9 +219,9 @@ def _python_name(name):
 
 
 def _sort(described, given):
-    """The keyword arguments: the words of the options, and the tensors.
+    """Splits keyword arguments into words of options, and tensors.
 
-    An unknown name goes where its value fits, so that the library reports it."""
+    The value of an unknown name decides, so that the library reports the name."""
     options = {_python_name(option["name"]): option for option in described["options"]}
     words, tensors = [], {}
     for name, value in given.items():
@@ -243,20 +242,20 @@ def _sort(described, given):
 # ---- Plans
 
 class Plan:
-    """An operator with its options, its parameters and one of its forms, ready to run; see twicetold.plan.
+    """A form of an operator, prepared for options and parameters; see twicetold.plan.
 
-    shape and dtype of y; bytes that the plan takes beside the arrays; parameters, the learnable numbers;
+    Attributes: shape and dtype of y; bytes of the plan, without the arrays; parameters, the number of parameters;
     multiply_adds of a run, by formula."""
 
     def __init__(self, operator, x, *, form="fast", threads=None, max_memory=None, **given):
-        # Step 1: words and arrays.  Only the type and shape of x matter: a broadcast number has them.
+        # Step 1: words and arrays.  Only the type and shape of x matter, so a broadcast number replaces it.
         operator = str(operator)
         words, tensors = _sort(_described.get(operator, {"name": operator, "options": []}), given)
         x = _shared(operator, "x", x)
         library = _libraries[x.dtype.itemsize]
         self.operator, self.form, self.dtype = operator, form, library.dtype
         self._library, self._lock = library, threading.Lock()
-        self._arrays = {"x": numpy.broadcast_to(library.dtype.type(0), x.shape), **self._own(tensors)}
+        self._arrays = {"x": numpy.broadcast_to(library.dtype.type(0), x.shape), **self._converted(tensors)}
 
         # Step 2: the plan, which is released with this object.
         options = (ctypes.c_char_p * (len(words) + 1))(*map(_bytes, words))
@@ -275,8 +274,8 @@ class Plan:
         self.multiply_adds = library.plan_multiply_adds(self._plan)
         library.plan_load(self._plan, listed, len(listed)).expect()
 
-    def _own(self, tensors):
-        """Arrays of the library's type, dense, copied only where they are not."""
+    def _converted(self, tensors):
+        """The tensors as dense arrays of the library's type, copied only if necessary."""
         return {name: numpy.asarray(_shared(self.operator, name, value), self.dtype, order="C")
                 for name, value in tensors.items()}
 
@@ -284,17 +283,17 @@ class Plan:
         raise Error(f"{self.operator}: a plan is neither copied nor pickled, expected another plan")
 
     def load(self, **changed):
-        """Takes other parameters of the same shapes; what is not named stays.  Call it too where an array
-        that the plan reads was changed in place."""
-        own = self._own(changed)
+        """Replaces the named parameters by others of the same shapes.  Call it, too, after an array that the plan reads
+        has changed in place."""
+        converted = self._converted(changed)
         with self._lock:
-            arrays = {**self._arrays, **own}
+            arrays = {**self._arrays, **converted}
             listed = _tensors(arrays)
             self._library.plan_load(self._plan, listed, len(listed)).expect()
             self._arrays = arrays
 
     def __call__(self, x):
-        """y from x, of the shape and the type that the plan was made for."""
+        """y from x, of the shape and type that the plan was created for."""
         shared, planned = _shared(self.operator, "x", x), self._arrays["x"]
         if shared.shape != planned.shape or shared.dtype.itemsize != planned.dtype.itemsize:
             raise Error(f"{self.operator}: tensor x: found {list(shared.shape)} of {shared.dtype}, "
@@ -306,10 +305,11 @@ class Plan:
 
 
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
-    """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
-    form is one of forms(operator).  threads: None is as many as OpenMP would take, and one in a child of fork; running
-    a plan of several there, if one has run in the parent, is an error.  max_memory: bytes for the plan, as "8G"; None
-    is three quarters of what is free.  Threads of Python may call one plan; they take turns."""
+    """A plan for arrays of the shape and type of x.  Tensors and options are those of the operator's function.
+
+    form is one of forms(operator).  threads: None is OpenMP's default, but one in a child of fork; several are an error
+    there if the parent has run a plan of several.  max_memory: bytes of the plan, as "8G"; None is three quarters of
+    the free memory.  Several Python threads may call one plan; they wait for each other."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 
 
@@ -333,8 +333,8 @@ def _default(option):
 
 
 def _signature(described):
-    only, one = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = {"x": inspect.Parameter("x", one)}
+    only, first = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = {"x": inspect.Parameter("x", first)}
     needed = {tensor["name"] for tensor in described["tensors"] if not tensor["optional"] and not tensor["when"]}
     for tensor in described["tensors"][1:]:
         name = tensor["name"]
@@ -348,15 +348,15 @@ def _signature(described):
 
 
 def _documentation(described):
-    """The page of one operator: what it is, its tensors, its options."""
+    """The help text of an operator: summary, tensors, options, letters, forms."""
     lines = [described["summary"], "", "Tensors, float32 or float64:"]
     for tensor in described["tensors"]:
-        said = [part for part in (tensor["when"] or "").split(" & ") if part and not part.endswith("=")]
+        conditions = [part for part in (tensor["when"] or "").split(" & ") if part and not part.endswith("=")]
         if tensor["optional"]:
-            said.append("optional")
+            conditions.append("optional")
         if tensor["with"]:
-            said.append("with " + tensor["with"])
-        condition = f" ({', '.join(said)})" if said else ""
+            conditions.append("with " + tensor["with"])
+        condition = f" ({', '.join(conditions)})" if conditions else ""
         lines.append(f"    {tensor['name']} {tensor['shape']}{condition}: {tensor['meaning']}")
     lines += ["", "Options:"] * bool(described["options"])
     for option in described["options"]:

@@ -2,9 +2,9 @@
 
     cc -march=native -dM -E -x c /dev/null | python3 wheel.py BUILD VERSION FOLDER
 
-Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl: the module, the libraries and the format's own files
+Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl: the module, the libraries and the files of the format
 (packaging.python.org, "Binary distribution format").  The same input gives the same file.  The compiler's macros name
-the features of an x86 processor that the module checks for.  FFTW, oneDNN, OpenBLAS and OpenMP are the system's.
+the features of an x86 processor that the module checks for.  The system provides FFTW, oneDNN, OpenBLAS and OpenMP.
 """
 
 import base64
@@ -25,7 +25,7 @@ def read(file):
         return opened.read()
 
 
-# Features that a compiler uses unasked, by their macros; in /proc/cpuinfo they are lower case but for these.
+# Macros of features that a compiler uses by itself.  /proc/cpuinfo has them in lower case, except those in NAMES.
 MACROS = """SSE3 SSSE3 SSE4_1 SSE4_2 POPCNT MOVBE BMI BMI2 LZCNT AVX AVX2 FMA FMA4 XOP TBM F16C GFNI AVXVNNI AVX512F
             AVX512CD AVX512BW AVX512DQ AVX512VL AVX512IFMA AVX512VBMI AVX512VBMI2 AVX512VNNI AVX512BITALG
             AVX512VPOPCNTDQ AVX512BF16 AVX512FP16""".split()
@@ -60,7 +60,7 @@ Tag: {tag}
 
 
 def record():
-    """Every file with its digest and its length, and the record itself without."""
+    """One line for each file: name, digest and length.  The record itself has only its name."""
     for name, data in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         yield f"{name},sha256={digest},{len(data)}\n"

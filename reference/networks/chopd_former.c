@@ -1,13 +1,13 @@
 /* chopd_former.c -- ChoP'D Formers: "Chopping Formers is what you need in vision" (anonymous, under review), Tab. 1
  *
- * Known are four stages, the ratio 1:1:3:1 of their depths, four pooling layers and the totals, 15 M and 28 M
- * parameters; the supplement is not available.  THESE WIDTHS ARE OURS, chosen so that the totals come near.  The kind
- * of the pooling layers is not stated: here learned maps of 2 x 2 patches lead from stage to stage.  A block is one
- * layer after a norm, with a residual.
+ * The paper states four stages, the ratio 1:1:3:1 of their depths, four pooling layers, and 15 M and 28 M parameters;
+ * the supplement is not available.  THESE WIDTHS ARE OURS, chosen so that the totals come near.  The kind of the
+ * pooling layers is not stated; here they are learned maps of 2 x 2 patches.  A block is one layer after a norm, with a
+ * residual.
  *
- * The table has five layers, each with one trait less than the one before: Eq. 10 with four boxes for each component
- * and a gate of C/8 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions of each
- * component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C, FC-CP 2C, the others 19C/4. */
+ * Tab. 1 has five layers, each with one property less than the one before: Eq. 10 with four boxes for each component
+ * and a gate of C/8 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions, and means,
+ * of 3 x 3 tokens of each component; and maps of single tokens.  Components: 4C, for FC-CP 2C, for the others 19C/4. */
 
 #include "stages.h"
 
@@ -27,16 +27,16 @@ static const struct network_step
 
 #define FORMER(which, title, n, size, block) { \
     .name = "chopd-former-" which size "m", .grid = "224x224", .end = end, \
-    .summary = title ", of our own widths, near the printed " size " M", \
+    .summary = title ", with widths of ours, near the printed " size " M", \
     .stage = {{n, 64, 1, first, block}, {n, 128, 1, next, block}, {3 * n, 256, 1, next, block}, \
               {n, 512, 1, next, block}}}
 #define BOTH(which, title, block) FORMER(which, title, 3, "15", block), FORMER(which, title, 6, "28", block)
 
 const struct network_table chopd_former[] = {
     BOTH("", "a ChoP'D Former", boxes),
-    BOTH("fc-", "its static one: FC-CP of all tokens", all),
-    BOTH("depthwise-", "its local one: 3 x 3 convolutions", convolved),
-    BOTH("pool-", "its local one: means of 3 x 3", pooled),
-    BOTH("linear-", "its linear one: each token alone", alone),
+    BOTH("fc-", "a static ChoP'D Former: FC-CP of all tokens", all),
+    BOTH("depthwise-", "a local ChoP'D Former: 3 x 3 convolutions", convolved),
+    BOTH("pool-", "a local ChoP'D Former: means of 3 x 3", pooled),
+    BOTH("linear-", "a linear ChoP'D Former: each token alone", alone),
     {0}
 };

@@ -1,12 +1,12 @@
 /* elsa_swin.c -- ELSA-Swin: Zhou, Wang, Wang, Liu, Li and Jin, "ELSA: Enhanced Local Self-Attention for Vision
- * Transformer", 2021, Tab. 4-6, and Swin-T, which it is made of
+ * Transformer", 2021, Tab. 4-6, and Swin-T
  *
  * Swin with the authors' final module instead of windows: 7 x 7 neighbours, lambda 0 and gamma 1, so that the ghost
  * head only adds.  Query and key have two thirds of the channels, rounded up to whole groups.  Depths and widths are
  * Swin's; kernel, group width, powers and scale are those of the authors' code, where the block of the published models
- * passes a scale of 1.  In stage 4 attention goes over the whole plane, which at 224 pixels is the authors' window of 7
- * x 7; on larger images theirs stays 7 x 7.  In Swin-T windows are smaller than planes, and msa's table is that of the
- * plane: 147,504 of its numbers are never read. */
+ * passes a scale of 1.  In stage 4 attention is over the whole plane.  At 224 pixels that is the authors' window of 7 x
+ * 7; on larger images theirs stays 7 x 7.  In Swin-T windows are smaller than planes, but msa's table is for the plane:
+ * 147,504 of its numbers are never read. */
 
 #include "stages.h"
 

@@ -1,9 +1,10 @@
 /* lisanet.c -- LiSANet: Kwon, Castro, Marin-Jimenez, Guil and Alahari, "Lightweight Structure-Aware Attention for
  * Visual Understanding", 2022, Tab. 2, 7 and 8
  *
- * Isotropic: DeiT-Ti with LiSA instead of attention, patches of 16 x 16, and a learned vector for each place, which the
- * printed parameters need.  Hierarchical: four stages without positions.  The paper calls the embeddings overlapping,
- * but the printed counts of H-T and H-S are those of patches side by side.  16 channels a head; biases everywhere. */
+ * Isotropic: DeiT-Ti with LiSA instead of attention, patches of 16 x 16, and a learned vector for each position,
+ * without which the printed number of parameters would not be reached.  Hierarchical: four stages without positions.
+ * The paper calls the embeddings overlapping, but the printed counts of H-T and H-S are those of patches that do not
+ * overlap.  16 channels a head; biases everywhere. */
 
 #include "stages.h"
 

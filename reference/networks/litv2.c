@@ -1,9 +1,8 @@
 /* litv2.c -- LITv2: Pan, Cai and Zhuang, "Fast Vision Transformers with HiLo Attention", NeurIPS 2022, Tab. 7
  *
  * Stages 1 and 2 have no mixer.  Stage 3 has HiLo with windows of 2 x 2 and nine tenths of the heads in Lo-Fi; stage 4
- * plain attention, which is HiLo with windows of 1.  Every MLP convolves its hidden channels, whose zeros around the
- * plane are the only thing that depends on the place.  Deformable convolutions join the stages.  All maps have
- * biases. */
+ * plain attention, which is HiLo with windows of 1.  Every MLP convolves its hidden channels; the zeros around the
+ * plane are all that depends on the position.  Deformable convolutions join the stages.  All maps have biases. */
 
 #include "stages.h"
 

@@ -1,4 +1,4 @@
-/* network.c -- tables become problems and plans, and run one after another; see network.h */
+/* network.c -- builds problems and plans from a table, and runs them one after another; see network.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -17,9 +17,9 @@
 
 #define WORDS 32
 
-/* ---- what was asked for ------------------------------------------------------- */
+/* ---- the stages of a request -------------------------------------------------- */
 
-/* One whole number for each stage, "2,2,6,2", into number[]; NULL changes nothing. */
+/* Reads one whole number for each stage, "2,2,6,2"; a text of NULL changes nothing. */
 static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const char *option, const char *text)
 {
     const char *at = text;
@@ -37,7 +37,7 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
                      text, stages);
 }
 
-/* The stages with other depths and widths; heads keep their channels. */
+/* Sets depths, widths and heads of the stages.  Without r->heads, the channels of a head stay. */
 static status choose_stages(struct network *n, const struct network_request *r)
 {
     size_t depth[NETWORK_STAGES] = {0}, width[NETWORK_STAGES] = {0}, heads[NETWORK_STAGES] = {0};
@@ -58,10 +58,11 @@ static status choose_stages(struct network *n, const struct network_request *r)
     return s;
 }
 
-/* ---- the words of a step ------------------------------------------------------ */
+/* ---- placeholders ------------------------------------------------------------- */
 
-/* Spell out one placeholder: *from is after its "%", and moves to its end. */
-static void spell(char *to, size_t size, const char **from, const struct network *n, const struct network_stage *stage)
+/* Replaces one placeholder: *from is after its "%", and moves to its end. */
+static void replace(char *to, size_t size, const char **from, const struct network *n,
+                    const struct network_stage *stage)
 {
     char *end;
     size_t C = stage ? stage->width : 0, h = stage ? stage->heads : 1;
@@ -83,14 +84,14 @@ static void spell(char *to, size_t size, const char **from, const struct network
     snprintf(to, size, "%zu", value);
 }
 
-/* A text of the table with its placeholders spelled out. */
-static status spell_out(char *to, size_t size, const char *from, const struct network *n,
-                        const struct network_stage *stage)
+/* Copies a text of the table, and replaces its placeholders. */
+static status replace_all(char *to, size_t size, const char *from, const struct network *n,
+                          const struct network_stage *stage)
 {
     size_t at = 0;
     while (from && *from) {
         char piece[32] = {*from++};
-        if (*piece == '%') spell(piece, sizeof piece, &from, n, stage);
+        if (*piece == '%') replace(piece, sizeof piece, &from, n, stage);
         at += (size_t)snprintf(to + at, size - at, "%s", piece);
         if (at >= size) return failure("a step's options are longer than %zu characters", size);
     }
@@ -115,8 +116,8 @@ static status make_problem(struct part *p, const struct network *n, const struct
 
     /* Step 1: options in the first half of the words, sizes in the second. */
     char *sizes = p->words + options;
-    status s = spell_out(p->words, options, p->step->options, n, stage);
-    if (!s.code) s = spell_out(sizes, sizeof p->words - options, p->step->sizes, n, stage);
+    status s = replace_all(p->words, options, p->step->options, n, stage);
+    if (!s.code) s = replace_all(sizes, sizeof p->words - options, p->step->sizes, n, stage);
     if (s.code) return s;
     for (char *at = p->words; *at && words < WORDS;) {
         word[words++] = at;
@@ -124,7 +125,7 @@ static status make_problem(struct part *p, const struct network *n, const struct
         if (*at) *at++ = '\0';
     }
 
-    /* Step 2: the problem.  It reads --grid before this returns, and keeps no word of it. */
+    /* Step 2: the problem.  It must not point to `g`. */
     const struct problem_sizes o = {
         .words = words, .word = word, .grid = grid_text(g, sizeof g, &in->grid),
         .batch = n->batch, .channels = in->channels, .sizes = sizes, .without = p->step->without,
@@ -136,8 +137,8 @@ static status make_problem(struct part *p, const struct network *n, const struct
     return s;
 }
 
-/* Grid and channels of what a step makes. */
-static status behind(struct flow *out, const struct part *p)
+/* Grid and channels of a step's output. */
+static status output_flow(struct flow *out, const struct part *p)
 {
     int axes;
     size_t size[TENSOR_AXES];
@@ -149,7 +150,7 @@ static status behind(struct flow *out, const struct part *p)
                                                      out->grid.tokens);
 }
 
-/* Add the next part, its problem and its plan; update x and h. */
+/* Adds the next part, its problem and its plan; updates x and h. */
 static status add_part(struct network *n, const struct network_step *step, int stage, size_t block, const char *form,
                        struct flow *x, struct flow *h)
 {
@@ -166,9 +167,9 @@ static status add_part(struct network *n, const struct network_step *step, int s
     else snprintf(path, sizeof path, "%s", step->name);
     memcpy(p->path, path, sizeof path);
 
-    /* Step 2: its problem, and what it makes. */
+    /* Step 2: its problem and its output. */
     status s = make_problem(p, n, from_h ? h : x);
-    if (!s.code) s = behind(&y, p);
+    if (!s.code) s = output_flow(&y, p);
     if (s.code) return status_at(s, path);
     if (to_x && (y.channels != x->channels || y.grid.tokens != x->grid.tokens))
         return bad_input("%s: found %zu tokens of %zu channels, expected %zu of %zu to add them to", path,
@@ -183,13 +184,13 @@ static status add_part(struct network *n, const struct network_step *step, int s
     s = plan_prepare(&p->plan, &p->problem, f, n->threads);
     if (s.code) return status_at(s, path);
     n->parts++;
-    size_t made = problem_output_count(&p->problem), scratch = arena_scratch_bytes(&p->plan.arena);
-    if (made > n->activations) n->activations = made;
+    size_t output = problem_output_count(&p->problem), scratch = arena_scratch_bytes(&p->plan.arena);
+    if (output > n->activations) n->activations = output;
     if (scratch > n->scratch) n->scratch = scratch;
     return s;
 }
 
-/* ---- the whole ------------------------------------------------------------------ */
+/* ---- all steps ------------------------------------------------------------------ */
 
 /* True if this block has the step. */
 static bool takes_turn(const struct network_step *step, size_t block)
@@ -214,7 +215,7 @@ static size_t count_parts(const struct network *n)
     return count;
 }
 
-/* Add the steps of a block, counted from 1; those of a stage's entry for block 0; those of the end for stage 0. */
+/* Adds the steps of a block (from 1), the entry of a stage (block 0), or the end of the network (stage 0). */
 static status add_steps(struct network *n, int stage, size_t block, const char *form, struct flow *x, struct flow *h)
 {
     const struct network_step *step = n->table->end;
@@ -227,7 +228,7 @@ static status add_steps(struct network *n, int stage, size_t block, const char *
 
 static size_t pixel_channels(const struct network *n) { return n->table->channels ? n->table->channels : 3; }
 
-/* All parts in their order. */
+/* Adds all parts in running order. */
 static status add_parts(struct network *n, const char *form)
 {
     struct flow x = {.grid = n->grid, .channels = pixel_channels(n)}, h = x;
@@ -279,7 +280,7 @@ void network_release(struct network *n)
 
 /* ---- weights ---------------------------------------------------------------------- */
 
-/* The path of tensor r of a part; false where it is absent. */
+/* The path of tensor r of a part; false if it is absent. */
 static bool weight_path(char path[NETWORK_PATH], const struct part *p, int r)
 {
     snprintf(path, NETWORK_PATH, "%s.%s", p->path, p->problem.declaration->tensors[r].name);
@@ -316,7 +317,7 @@ static bool known(const struct network *n, const char *name)
     return false;
 }
 
-/* Check the numbers of a part, once it has them. */
+/* The declaration's check of a part, if its weights have data. */
 static status check(const struct part *p)
 {
     status s = status_ok();
@@ -383,7 +384,8 @@ size_t network_parameters(const struct network *n)
     size_t sum = 0;
     for (size_t p = 0; p < n->parts; p++)
         for (int r = 1; row_name(&n->part[p], r); r++)
-            if (!n->part[p].problem.declaration->tensors[r].running_statistic) size_add(&sum, n->part[p].problem.tensor[r].count, 1);
+            if (!n->part[p].problem.declaration->tensors[r].running_statistic)
+                size_add(&sum, n->part[p].problem.tensor[r].count, 1);
     return sum;
 }
 
@@ -401,7 +403,7 @@ static double sum_multiply_adds(const struct network *n, bool bare)
 double network_multiply_adds(const struct network *n) { return sum_multiply_adds(n, false); }
 double network_bare_multiply_adds(const struct network *n) { return sum_multiply_adds(n, true); }
 
-/* Bytes as memory.h hands them out: whole lines of 64. */
+/* Adds the bytes that memory_get counts: a multiple of 64. */
 static void add_block(size_t *bytes, size_t count, size_t size)
 {
     size_t block = 63;
@@ -420,7 +422,7 @@ size_t network_bytes(const struct network *n, bool drawn)
         const struct part *part = &n->part[p];
         size_t all = arena_bytes(&part->plan.arena), resolved = part->problem.declaration->resolved;
         add_block(&bytes, all == SIZE_MAX ? all : all - arena_scratch_bytes(&part->plan.arena), 1);
-        add_block(&bytes, (resolved + 63) / 64 * 64 + part->plan.form->state, 1);       /* plan_prepare's own */
+        add_block(&bytes, (resolved + 63) / 64 * 64 + part->plan.form->state, 1);       /* plan_prepare's block */
     }
     return bytes;
 }
@@ -432,7 +434,7 @@ void network_input_shape(const struct network *n, size_t size[3])
     size[2] = pixel_channels(n);
 }
 
-/* As the last step of the stage makes it. */
+/* The output shape of the last step of the stage. */
 void network_stage_shape(const struct network *n, int stage, size_t size[3])
 {
     int axes = 0;
@@ -450,13 +452,13 @@ void network_stage_shape(const struct network *n, int stage, size_t size[3])
 
 status network_place(struct network *n)
 {
-    /* Step 1: the three arrays, and the workspace. */
+    /* Step 1: the three arrays, and the scratch memory. */
     n->x = memory_reals(n->activations, 1, 1, 1);
     n->h = memory_reals(n->activations, 1, 1, 1);
     n->y = memory_reals(n->activations, 1, 1, 1);
-    if (!n->x || !n->h || !n->y) return out_of_memory("what flows through a network");
+    if (!n->x || !n->h || !n->y) return out_of_memory("the activations of a network");
     n->shared = n->scratch ? memory_get(n->scratch, 1) : NULL;
-    if (n->scratch && !n->shared) return out_of_memory("the workspace of a network");
+    if (n->scratch && !n->shared) return out_of_memory("the scratch memory of a network");
 
     /* Step 2: the plans. */
     for (size_t p = 0; p < n->parts; p++) {
@@ -477,9 +479,9 @@ status network_load(struct network *n)
 
 static void swap(real **a, real **b)
 {
-    real *before = *a;
+    real *old = *a;
     *a = *b;
-    *b = before;
+    *b = old;
 }
 
 static void add(real *x, const real *y, size_t count, int threads)
@@ -488,7 +490,7 @@ static void add(real *x, const real *y, size_t count, int threads)
     for (size_t i = 0; i < count; i++) x[i] += y[i];
 }
 
-/* Seconds.  With one thread its processor time, which leaves out what else the machine does. */
+/* Seconds.  With one thread, its processor time, which excludes other processes. */
 static double now(int threads)
 {
     struct timespec t;
@@ -496,7 +498,7 @@ static double now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* One step: f into y, and y to where it moves. */
+/* Runs one step: computes f into y, and moves y. */
 static status run_part(struct network *n, struct part *p, const real *x)
 {
     enum move move = p->step->move;

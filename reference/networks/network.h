@@ -6,21 +6,20 @@
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
  *
- * Options and sizes of a step may have placeholders: %C, %4C, %C/8 of the channels of the stage; %h, its heads; %s,
- * 1/sqrt(C/h); %q, query channels, by the table's own rule; %K, classes.  Operators and layers that have --grid get the
- * grid of x.
+ * Options and sizes of a step may have placeholders: %C, %4C, %C/8 for channels of the stage; %h for its heads; %s for
+ * 1/sqrt(C/h); %q for query channels, by the table's rule; %K for classes.  Operators and layers that have --grid get
+ * the grid of x.
  *
- * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file holds exactly the tensors of all
- * paths.
+ * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file has exactly the tensors of all paths.
  *
- *     network_create     makes problems and prepared plans: sizes, parameters, bytes and costs are known
- *     network_bind       shapes, or numbers, of a file; or network_draw: random ones
- *     network_place      takes the memory, loads the plans
- *     network_run        logits from x; allocates nothing
- *     network_release    at any time
+ *     network_create     creates problems and plans without memory: sizes, parameters, bytes and costs are known
+ *     network_bind       binds the tensors of a file; network_draw makes random weights
+ *     network_place      allocates memory and loads the plans
+ *     network_run        computes logits from x; allocates nothing
+ *     network_release    may be called at any time
  *
- * Three arrays hold x, h and the result of a step, and all plans share the largest workspace.  Errors name the path of
- * a step whose options do not fit, or that of a tensor that is missing, extra or of another shape. */
+ * Three arrays hold x, h and the result of a step.  All plans share the scratch memory of the largest.  Errors name the
+ * path of a step or of a tensor. */
 
 #ifndef TWICETOLD_NETWORK_H
 #define TWICETOLD_NETWORK_H
@@ -32,22 +31,22 @@ extern "C" {
 #endif
 
 #define NETWORK_STAGES 4
-#define NETWORK_PATH 96          /* of a weight, with its end */
-#define NETWORK_STEP 64          /* of a step */
+#define NETWORK_PATH 96          /* bytes of the path of a weight */
+#define NETWORK_STEP 64          /* bytes of the path of a step */
 
 /* ---- the table ------------------------------------------------------------ */
 
 enum move { ON, INTO, ALONG, JOIN, ADD };
-enum turn { ALWAYS, ODD, EVEN };            /* blocks of a stage that have the step; they count from 1 */
+enum turn { ALWAYS, ODD, EVEN };            /* the blocks of a stage, from 1, that have the step */
 
 struct network_step {
     const char *name;                       /* its part of the path: "norm1" */
     enum move move;
     const char *what;                       /* an operator or a layer: "mlp" */
     const char *options;                    /* "--ratio 4 --depthwise"; NULL: none */
-    const char *sizes;                      /* letters that the options leave open: "D=16"; NULL: none */
-    const char *without;                    /* optional tensors that it does without: "b_qkv,b_o"; NULL: none */
-    const char *second;                     /* tensors of the second of their shapes: "rpe"; NULL: none */
+    const char *sizes;                      /* of letters that the options leave open: "D=16"; NULL: none */
+    const char *without;                    /* optional tensors to leave out: "b_qkv,b_o"; NULL: none */
+    const char *second;                     /* tensors that have the second of their shapes: "rpe"; NULL: none */
     enum turn turn;
 };
 
@@ -57,7 +56,7 @@ struct photo_recipe {
     size_t squeezed;                        /* at this H and W the whole photograph is scaled to H x W; 0: never */
 };
 
-/* Arrays of steps end at a name of NULL. */
+/* An array of steps ends at a name of NULL. */
 struct network_stage {
     size_t depth, width, heads;             /* blocks, C, h */
     const struct network_step *entry, *block;
@@ -68,9 +67,9 @@ struct network_table {
     const char *summary;                    /* one line */
     struct network_stage stage[NETWORK_STAGES];     /* ends at a block of NULL */
     const struct network_step *end;
-    const char *grid;                       /* the grid of pixels that it was made for */
+    const char *grid;                       /* the default grid of pixels */
     size_t channels, classes;               /* of a pixel, and of the logits; 0: 3, and 1000 */
-    size_t (*query)(size_t C);              /* %q; NULL where no step asks */
+    size_t (*query)(size_t C);              /* %q; NULL if no step has it */
     struct photo_recipe photo;
 };
 
@@ -85,19 +84,19 @@ struct network_request {
     const char *form;                       /* of the operators: "naive" or "fast"; NULL: fast */
     const char *grid;                       /* of pixels; NULL: the table's */
     size_t batch, classes;                  /* 0: 1, and the table's */
-    const char *depths, *widths, *heads;    /* of the stages, "1,1,1,1" "16,32,64,64"; NULL: the table's.  Where widths
-                                             * alone are given heads keep their channels, and are at least one */
+    const char *depths, *widths, *heads;    /* of the stages, "1,1,1,1" "16,32,64,64"; NULL: the table's.  Without
+                                             * `heads`, the channels of a head stay, at least one head */
     int threads;
-    size_t allowed;                         /* bytes: more parts than fit into these are refused; 0: any */
+    size_t allowed;                         /* the most bytes for the array of parts; 0: no limit */
 };
 
-/* One step where it stands. */
+/* A step in its place. */
 struct part {
     const struct network_step *step;
-    int stage;                              /* from 1; 0 at the end of the network */
+    int stage;                              /* from 1; 0 for the steps after the last stage */
     bool closes;                            /* the last step of its stage */
     char path[NETWORK_STEP];                /* "stage2.block3.mixer" */
-    char words[224];                        /* its options and sizes, spelled out; the problem points here */
+    char words[224];                        /* options and sizes without placeholders; the problem points to them */
     struct problem problem;
     struct plan plan;
     double seconds;                         /* of the last run; of one thread, its processor time */
@@ -105,15 +104,15 @@ struct part {
 
 struct network {
     const struct network_table *table;
-    struct network_stage stage[NETWORK_STAGES];     /* with the depths, widths and heads that were asked for */
+    struct network_stage stage[NETWORK_STAGES];     /* with the requested depths, widths and heads */
     int stages;
     grid grid;
     size_t batch, classes;
     int threads;
     struct part *part;                      /* in running order */
     size_t parts;
-    size_t activations, scratch;          /* reals of each of the three arrays; bytes of the plans' */
-    real *x, *h, *y;                        /* NULL until placed */
+    size_t activations, scratch;            /* reals of each of the three arrays; bytes of the scratch memory */
+    real *x, *h, *y;                        /* NULL before network_place */
     void *shared;
     real *drawn;                            /* random weights, or NULL */
     double adding;                          /* seconds that the last run spent in x + f */
@@ -122,32 +121,32 @@ struct network {
 /* After an error there is nothing to release. */
 status network_create(struct network *n, const struct network_table *table, const struct network_request *request);
 
-/* Bind every tensor of a file: none missing, none extra, each of its shape.  Without data only shapes are checked.  The
- * file's data must outlive the network. */
+/* Binds the tensors of a file.  Bad input: a tensor that is missing, extra, or of another shape.  Without data only
+ * shapes are checked.  The data must outlive the network. */
 status network_bind(struct network *n, const struct tensors *file);
 
-/* Draw all weights, those of each step with its own seed; the network owns them. */
+/* Makes random weights, with a seed for each step; the network owns them. */
 status network_draw(struct network *n, uint64_t seed);
 
-/* Allocate and load; after an error the network must be released.  Load again after numbers have changed in place. */
+/* Allocates and loads; after an error the network must be released.  Call network_load after weights have changed. */
 status network_place(struct network *n);
 status network_load(struct network *n);
 
-/* logits [B][classes], unless NULL, from x [B][N][3], or as many channels as the table has.  The output of stage i is
- * copied to stage[i], unless stage or stage[i] is NULL. */
+/* Computes logits [B][classes], unless NULL, from x [B][N][channels].  Copies the output of stage i to stage[i], unless
+ * stage or stage[i] is NULL. */
 status network_run(struct network *n, real *logits, const real *x, real *const *stage);
 void network_release(struct network *n);
 
-/* Learned numbers, without the running statistics of batch norms. */
+/* The number of learned parameters, without the running statistics of batch norms. */
 size_t network_parameters(const struct network *n);
-/* All numbers of a file of weights. */
+/* All numbers in a file of weights. */
 size_t network_weights(const struct network *n);
 
-/* Of one run: all of it, or bare, without norms and positions. */
+/* Of one run; bare: without norms and positions. */
 double network_multiply_adds(const struct network *n);
 double network_bare_multiply_adds(const struct network *n);
 
-/* Bytes of the network when it is placed, with or without drawn weights; SIZE_MAX if they overflow. */
+/* Bytes after network_place, with random weights or without; SIZE_MAX if they overflow. */
 size_t network_bytes(const struct network *n, bool drawn);
 
 /* The shape of x, and of the output of stage i from 0. */

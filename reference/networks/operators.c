@@ -1,4 +1,4 @@
-/* operators.c -- the operators and layers, and their forms, by number and by name; see operators.h */
+/* operators.c -- operators, layers and their forms, by number and by name; see operators.h */
 
 #include "operators.h"
 #include "layers/layers.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each operator has one naive form, so that the naive list is that of the operators. */
+/* Each operator has one naive form, so the list of naive forms is the list of operators. */
 const struct declaration *operator_at(int at)
 {
     for (const struct form_row *row = naive_forms; row->declaration; row++)
@@ -22,7 +22,7 @@ const struct declaration *operator_find(const char *name)
     return layer_find(name);
 }
 
-/* Forms of the processor, in the order of their names in messages. */
+/* Forms for the processor, in the order of messages. */
 static const struct form_row *const lists[] = {naive_forms, plain_forms, fast_forms, layer_forms};
 
 static const struct form *form_in(const struct form_row *list, const struct declaration *d, int *at)
@@ -51,7 +51,7 @@ const struct form *operator_form(const struct declaration *d, const char *name)
 
 /* ---- by name, with errors ----------------------------------------------------- */
 
-/* Append a name to a list. */
+/* Appends a name to a list. */
 static void append(char *list, size_t size, const char *name)
 {
     size_t at = strlen(list);

@@ -1,7 +1,6 @@
-/* operators.h -- the operators and layers, and their forms, by number and by name
+/* operators.h -- operators, layers and their forms, by number and by name
  *
- * The lists of forms say which there are (runtime/forms.h); this module looks them up.  Versions of CUDA kernels are in
- * a library of their own (fast/cuda/versions.h). */
+ * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
 
 #ifndef TWICETOLD_OPERATORS_H
 #define TWICETOLD_OPERATORS_H
@@ -22,8 +21,8 @@ const struct form *operator_form_at(const struct declaration *d, int at);
 /* The form of that name, or NULL.  Layers have one implementation, listed as both naive and fast. */
 const struct form *operator_form(const struct declaration *d, const char *name);
 
-/* The same for a name that a user typed, which may be NULL.  An unknown name is an error that lists the known ones.
- * `versions` is a further list of forms to name in this message, or NULL. */
+/* The same for a name from the user, which may be NULL.  An unknown name is an error, whose message lists the known
+ * ones and those of `versions` (may be NULL). */
 status operator_named(const struct declaration **d, const char *name);
 status form_named(const struct form **form, const struct declaration *d, const char *name,
                   const struct form_row *versions);

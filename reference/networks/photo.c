@@ -1,10 +1,10 @@
-/* photo.c -- a photograph as a classifier of ImageNet gets it; see photo.h */
+/* photo.c -- photographs as input of ImageNet classifiers; see photo.h */
 
 #include "photo.h"
 #include <math.h>
 #include <stdio.h>
 
-/* Pixels of a side that the scaled photograph covers: 256 for 224, or as the recipe has it. */
+/* Pixels of a side that the scaled photograph covers: by default 256 for 224. */
 static size_t covered(const struct photo_recipe *recipe, size_t side)
 {
     double crop = recipe->crop > 0 ? recipe->crop : 224. / 256;
@@ -43,7 +43,7 @@ const char *photo_text(char *text, size_t size, const struct photo_recipe *recip
     return text;
 }
 
-/* x [H][W] of a whole image: the mean of its colours, 0 ... 1. */
+/* Computes x [H][W] from a whole image: the mean of its colours, 0 ... 1. */
 static status prepare_grey(real *x, const struct image *im, size_t H, size_t W)
 {
     struct image fitted = {0};
@@ -66,7 +66,7 @@ status photo_read(real *x, const char *path, const struct photo_recipe *recipe, 
     snprintf(where, sizeof where, "%.110s", path);
     if (!s.code && !png) return status_at(bad_input("found no PNG, expected one; --input takes tensors"), where);
     if (!s.code) s = image_read_png(&im, path);
-    if (s.code) return s;                       /* which names the path */
+    if (s.code) return s;                       /* it names the path */
     s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, recipe, H, W);
     image_release(&im);
     return status_at(s, where);

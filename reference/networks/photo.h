@@ -1,4 +1,4 @@
-/* photo.h -- a photograph as a classifier of ImageNet gets it
+/* photo.h -- photographs as input of ImageNet classifiers
  *
  * The photograph is scaled by one factor until it covers floor(H / crop) x floor(W / crop) pixels, and the middle H x W
  * are kept.  The mean of ImageNet's colours is subtracted, and the result divided by their deviation.  Crops:
@@ -8,8 +8,8 @@
  *     ELSA-Swin          0.9, as 248 for 224       crop_pct in elsa_swin.py
  *     others             224/256                   no public code
  *
- * Scaling is bilinear and free of aliases (images.h).  The authors' is PIL's bicubic kernel, which leaves edges a
- * little sharper.  A grey photograph counts as three equal colours. */
+ * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
+ * sharper.  A grey photograph has three equal colours. */
 
 #ifndef TWICETOLD_PHOTO_H
 #define TWICETOLD_PHOTO_H
@@ -21,14 +21,14 @@
 extern "C" {
 #endif
 
-/* x [H][W][3] of a photograph.  Fails when memory is out. */
+/* Computes x [H][W][3] from a photograph.  Fails only if memory is exhausted. */
 status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W);
 
-/* The same of a PNG file; other files are rejected.  With one channel x [H][W] is the whole
- * image in grey, 0 ... 1, as the data sets of tiny networks have it. */
+/* The same from a PNG file.  With one channel, x [H][W] is the whole image in grey, 0 ... 1, as in the data sets of
+ * tiny networks. */
 status photo_read(real *x, const char *path, const struct photo_recipe *recipe, size_t H, size_t W, size_t channels);
 
-/* "scaled to cover 248x248 pixels, the middle 224x224 kept": the recipe in words; returns text. */
+/* Describes the recipe, "scaled to cover 248x248 pixels, the middle 224x224 kept"; returns text. */
 const char *photo_text(char *text, size_t size, const struct photo_recipe *recipe, size_t H, size_t W);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ int network_kinds(struct network_kind kind[NETWORK_KINDS], struct network_kind *
         const struct part *part = &n->part[p];
         int k = 0;
         while (k < kinds && strcmp(kind[k].what, part->step->what)) k++;
-        if (k == NETWORK_KINDS) k--;            /* more kinds than there are operators and layers */
+        if (k == NETWORK_KINDS) k--;            /* impossible: there are fewer operators and layers */
         else if (k == kinds) kind[kinds++] = (struct network_kind){.what = part->step->what};
         kind[k].steps++;
         kind[k].seconds += part->seconds;

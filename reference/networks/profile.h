@@ -1,8 +1,7 @@
 /* profile.h -- the time of a network, by kind of step
  *
- * A run leaves the seconds of each step in its part (network.h).  These functions add them up by kind, with the
- * multiply-adds of the same steps.  The additions to x between steps are a kind of their own, "x + f", without
- * multiply-adds. */
+ * A run records the seconds of each step in its part (network.h).  These functions add up seconds and multiply-adds by
+ * kind.  The additions to x have their own kind, "x + f", without multiply-adds. */
 
 #ifndef TWICETOLD_PROFILE_H
 #define TWICETOLD_PROFILE_H
@@ -21,13 +20,14 @@ struct network_kind {
     double seconds, multiply_adds;
 };
 
-/* The kinds of the last run, the slowest first; how many.  *all is their sum. */
+/* Lists the kinds of the last run, the slowest first, and returns their number.  *all is their sum. */
 int network_kinds(struct network_kind kind[NETWORK_KINDS], struct network_kind *all, const struct network *n);
 
-/* Amdahl's law: how many times faster all would be if this kind took no time. */
+/* Amdahl's law: the speedup of the network if this kind took no time. */
 double network_if_free(const struct network_kind *kind, const struct network_kind *all);
 
-/* One warm-up, then `runs` runs.  Keeps each step's minimum, which other processes disturb least. */
+/* Runs the network runs + 1 times; the first run warms the caches.  Keeps each step's minimum, which other processes
+ * disturb least. */
 status network_profile(struct network *n, real *logits, const real *x, int runs);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
-/* stages.h -- steps that several families share; for the tables only */
+/* stages.h -- steps that several tables share */
 
 #ifndef TWICETOLD_NETWORKS_STEPS_H
 #define TWICETOLD_NETWORKS_STEPS_H
 
 #include "network.h"
 
-/* x += f(norm x), twice. */
+/* x += mixer(norm1(x)); x += mlp(norm2(x)). */
 #define STEP_NORM1 {.name = "norm1", .move = INTO, .what = "norm"}
 #define STEP_NORM2 {.name = "norm2", .move = INTO, .what = "norm"}
 #define STEP_MLP {.name = "mlp", .move = JOIN, .what = "mlp"}

@@ -25,38 +25,40 @@ status arena_status(const struct arena *arena)
     return arena->error;
 }
 
-static void ask(struct arena *arena, enum lifetime time, void *where, const char *name, size_t bytes)
+static void reserve(struct arena *arena, enum lifetime time, void *pointer, const char *name, size_t bytes)
 {
-    size_t in_all = 0;
+    size_t total = 0;
     if (arena->error.code || bytes == 0) return;
     if (arena->arrays == ARENA_ARRAYS) {
         arena_fail(arena, failure("%s: more than %d arrays in a plan", name, ARENA_ARRAYS));
         return;
     }
     size_t lines = (bytes - 1) / LINE + 1 + ARENA_GUARD / LINE;
-    arena->array[arena->arrays++] = (struct arena_array){where, time, (unsigned)(lines * LINE - bytes), arena->bytes[time]};
+    arena->array[arena->arrays++] = (struct arena_array){
+        .pointer = pointer, .time = time, .slack = (unsigned)(lines * LINE - bytes), .offset = arena->bytes[time],
+    };
     size_add(&arena->bytes[time], lines, LINE);
-    size_add(&in_all, bytes, time == PER_THREAD ? (size_t)arena->threads : 1);
-    if (in_all <= arena->largest_bytes) return;
+    size_add(&total, bytes, time == PER_THREAD ? (size_t)arena->threads : 1);
+    if (total <= arena->largest_bytes) return;
     arena->largest = name;
-    arena->largest_bytes = in_all;
+    arena->largest_bytes = total;
 }
 
-void arena_objects(struct arena *arena, enum lifetime time, void *where, const char *name,
-                  size_t a, size_t b, size_t size)
+void arena_objects(struct arena *arena, enum lifetime time, void *pointer, const char *name,
+                   size_t a, size_t b, size_t size)
 {
     size_t bytes;
     bool counted = size_multiply(&bytes, a, b) && size_multiply(&bytes, bytes, size);
-    ask(arena, time, where, name, counted ? bytes : SIZE_MAX);
+    reserve(arena, time, pointer, name, counted ? bytes : SIZE_MAX);
 }
 
-void arena_array_of_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
-                size_t a, size_t b, size_t c, size_t d)
+void arena_array_of_reals(struct arena *arena, enum lifetime time, real **pointer, const char *name,
+                          size_t a, size_t b, size_t c, size_t d)
 {
     size_t count;
     if (!a || !b || !c || !d) return;
     bool counted = size_multiply(&count, a, b) && size_multiply(&count, count, c);
-    arena_objects(arena, time, where, name, counted ? count : SIZE_MAX, d, sizeof(real));
+    arena_objects(arena, time, pointer, name, counted ? count : SIZE_MAX, d, sizeof(real));
 }
 
 size_t arena_scratch_bytes(const struct arena *arena)
@@ -68,13 +70,13 @@ size_t arena_scratch_bytes(const struct arena *arena)
 
 size_t arena_bytes(const struct arena *arena)
 {
-    size_t all = arena_scratch_bytes(arena);
-    size_add(&all, arena->bytes[PERSISTENT], 1);
-    return all;
+    size_t total = arena_scratch_bytes(arena);
+    size_add(&total, arena->bytes[PERSISTENT], 1);
+    return total;
 }
 
-/* The first byte of the arrays of one time. */
-static char *part(const struct arena *arena, enum lifetime time)
+/* Address of the first array of a lifetime. */
+static char *arrays_of(const struct arena *arena, enum lifetime time)
 {
     char *work = arena->work;
     if (time == PERSISTENT) return arena->persistent;
@@ -86,7 +88,7 @@ status arena_allocate(struct arena *arena, void *scratch)
     size_t persistent = arena->bytes[PERSISTENT], taken = scratch ? 0 : arena_scratch_bytes(arena);
     if (arena->error.code) return arena->error;
 
-    /* Step 1: two blocks; none of SIZE_MAX bytes is to be had. */
+    /* Step 1: allocate two blocks.  SIZE_MAX bytes are never available. */
     if (persistent) arena->persistent = memory_get(persistent, 1);
     if (taken) arena->scratch = memory_get(taken, 1);
     if ((persistent && !arena->persistent) || (taken && !arena->scratch)) {
@@ -94,11 +96,11 @@ status arena_allocate(struct arena *arena, void *scratch)
         return failure("not enough memory for %zu bytes, most of them %s", arena_bytes(arena), arena->largest);
     }
 
-    /* Step 2: the pointers.  Each is some other type's, so its bytes are copied. */
+    /* Step 2: set the pointers.  Their types differ, so copy bytes. */
     arena->work = scratch ? scratch : arena->scratch;
     for (int n = 0; n < arena->arrays; n++) {
-        void *array = part(arena, arena->array[n].time) + arena->array[n].at;
-        memcpy(arena->array[n].where, &array, sizeof array);
+        void *array = arrays_of(arena, arena->array[n].time) + arena->array[n].offset;
+        memcpy(arena->array[n].pointer, &array, sizeof array);
     }
     return status_ok();
 }
@@ -115,9 +117,9 @@ static void guard(const struct arena *arena, enum lifetime time)
         const struct arena_array *a = &arena->array[n];
         bool used = a->time == PERSISTENT || (a->time == LOAD_SCRATCH) == (time == LOAD_SCRATCH);
         for (int t = 0; used && t < (a->time == PER_THREAD ? arena->threads : 1); t++)
-            ASAN_POISON_MEMORY_REGION(part(arena, a->time) + (size_t)t * arena->bytes[a->time] + end[a->time] - a->slack,
-                                      a->slack);
-        end[a->time] = a->at;
+            ASAN_POISON_MEMORY_REGION(
+                arrays_of(arena, a->time) + (size_t)t * arena->bytes[a->time] + end[a->time] - a->slack, a->slack);
+        end[a->time] = a->offset;
     }
 #else
     (void)arena, (void)time;

@@ -1,22 +1,22 @@
 /* arena.h -- the memory of a plan, declared by name and shape before it is allocated
  *
- * A form declares its arrays in prepare.  The arena adds up their sizes; arena_allocate then allocates all of them at
- * once.  So the bytes of a plan are known before any is allocated, and plans that run one after another can share their
- * scratch memory.  A size that overflows is recorded as SIZE_MAX; allocation then fails.
+ * A form declares its arrays in prepare.  The arena adds up their sizes; arena_allocate then allocates all of them.  So
+ * the bytes of a plan are known before any is allocated, and plans that run one after another can share their scratch
+ * memory.  A size that overflows is recorded as SIZE_MAX; allocation then fails.
  *
  *     arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz tensor R", N, N, D);
  *     arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", N, D);
  *     return arena_status(arena);
  *
- * arena_allocate sets the pointers.  An array with an axis of 0 is NULL.  Arrays are not initialised, and aligned to 64
- * bytes.  Each has one of four lifetimes:
+ * arena_allocate sets the pointers.  Arrays are aligned to 64 bytes and not initialised.  An array with an axis of 0 is
+ * NULL.  Each array has one of four lifetimes:
  *
  *     PERSISTENT     from load to the end of the plan: tables, repacked weights
  *     PER_RUN        one run
  *     PER_THREAD     one run, one array for each thread (arena_thread)
  *     LOAD_SCRATCH   one load
  *
- * All but PERSISTENT is scratch memory: its contents do not last, and a run and a load use the same bytes. */
+ * All but PERSISTENT is scratch memory: runs and loads use the same bytes. */
 
 #ifndef TWICETOLD_ARENA_H
 #define TWICETOLD_ARENA_H
@@ -30,8 +30,8 @@ extern "C" {
 
 #define ARENA_ARRAYS 48
 
-/* Bytes reserved after each array: none, or one line in a build for AddressSanitizer, which then reports every
- * access to them while a plan loads or runs.  arena_bytes counts them. */
+/* Bytes reserved after each array: 0; for AddressSanitizer one cache line.  It reports every access to them while a
+ * plan loads or runs.  arena_bytes counts them. */
 #if defined __SANITIZE_ADDRESS__
 #define ARENA_GUARD 64
 #elif defined __has_feature
@@ -46,10 +46,10 @@ extern "C" {
 enum lifetime { PERSISTENT, PER_RUN, PER_THREAD, LOAD_SCRATCH, LIFETIMES };
 
 struct arena_array {
-    void *where;                /* the pointer that will be set */
+    void *pointer;              /* address of the pointer that will be set */
     enum lifetime time;
     unsigned slack;             /* bytes between its end and the next array of its lifetime */
-    size_t at;                  /* bytes from the beginning of that lifetime's part */
+    size_t offset;              /* from the first array of its lifetime */
 };
 
 struct arena {
@@ -66,17 +66,17 @@ struct arena {
 
 struct arena arena_open(int threads);
 
-/* Reserves an array of reals with one to four axes, or a*b objects of `size` bytes.  `where` is the address of a pointer
- * to them; `name` appears in the error if allocation fails. */
-#define arena_reals(arena, lifetime, where, name, ...) \
-    arena_array_of_reals(arena, lifetime, where, name, ARENA_FOUR(__VA_ARGS__, 1, 1, 1, 0))
+/* Reserves an array of reals with one to four axes, or a*b objects of `size` bytes.  `pointer` is the address of the
+ * pointer to set; `name` appears in the error if allocation fails. */
+#define arena_reals(arena, lifetime, pointer, name, ...) \
+    arena_array_of_reals(arena, lifetime, pointer, name, ARENA_FOUR(__VA_ARGS__, 1, 1, 1, 0))
 #define ARENA_FOUR(a, b, c, d, ...) a, b, c, d
-void arena_array_of_reals(struct arena *arena, enum lifetime time, real **where, const char *name,
+void arena_array_of_reals(struct arena *arena, enum lifetime time, real **pointer, const char *name,
                           size_t a, size_t b, size_t c, size_t d);
-void arena_objects(struct arena *arena, enum lifetime time, void *where, const char *name,
-                  size_t a, size_t b, size_t size);
+void arena_objects(struct arena *arena, enum lifetime time, void *pointer, const char *name,
+                   size_t a, size_t b, size_t size);
 
-/* Records an error; the first one is kept. */
+/* Records an error, unless there is one already. */
 void arena_fail(struct arena *arena, status s);
 status arena_status(const struct arena *arena);
 
@@ -84,13 +84,13 @@ status arena_status(const struct arena *arena);
 size_t arena_scratch_bytes(const struct arena *arena);
 size_t arena_bytes(const struct arena *arena);
 
-/* Allocates the arrays and sets their pointers.  If `scratch` is not NULL, scratch memory is not allocated but taken
- * from there: aligned to 64 bytes, at least arena_scratch_bytes, and valid as long as the arena. */
+/* Allocates the arrays and sets their pointers.  If `scratch` is not NULL, the arena uses it as scratch memory:
+ * arena_scratch_bytes bytes, aligned to 64, valid as long as the arena. */
 status arena_allocate(struct arena *arena, void *scratch);
 
-/* A load calls arena_begin(arena, LOAD_SCRATCH) first and arena_end last; a run the same with PER_RUN.  In tests
- * arena_begin fills the scratch memory with junk (memory.h).  Between the two calls AddressSanitizer reports an access to
- * bytes between arrays. */
+/* A load calls arena_begin(arena, LOAD_SCRATCH) first and arena_end last; a run does the same with PER_RUN.  In tests
+ * arena_begin fills the scratch memory with junk (memory.h).  Between the two calls the bytes after each array are
+ * guarded. */
 void arena_begin(struct arena *arena, enum lifetime time);
 void arena_end(struct arena *arena);
 
@@ -100,7 +100,7 @@ void arena_release(struct arena *arena);
 /* The copy of a PER_THREAD array that belongs to thread 0 ... threads - 1. */
 void *arena_thread(const struct arena *arena, const void *array, size_t thread);
 
-/* array + n, or NULL if array is NULL, where C does not define NULL + n. */
+/* array + n, or NULL if array is NULL (C does not define NULL + n). */
 static inline real *arena_at(real *array, size_t n)
 {
     return array ? array + n : NULL;

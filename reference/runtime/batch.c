@@ -1,8 +1,7 @@
 /* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h
  *
- * Work stealing against static shares, two threads, one of two cores busy, ratio of times in two runs: LiSA 0.97 and
- * 0.69, StructSA 0.77 and 0.90, ChoP'D 0.31 and 0.83, HiLo 0.93 and 0.87, self-attention 0.81 and 1.13 (it has few
- * blocks).  On idle cores there is hardly a difference.  ELSA's strips (fast/tuned/elsa/elsa.c) have static shares. */
+ * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference.
+ * ELSA's strips (fast/tuned/elsa/elsa.c) have static shares. */
 
 #include "batch.h"
 #include <omp.h>
@@ -18,10 +17,10 @@ void team_barrier(const struct team *t)
 
 /* ---- items ------------------------------------------------------------------ */
 
-/* A thread has a share of its own, or, where they are very many, together with some others.  Every share of every
- * loop has a count of what is taken of it, in a cache line of its own.  There are counts for SLOTS loops, and then
- * they are used again: who comes to a loop clears its share's for the one half a round later.  No thread is
- * there yet, nor still in the one that had it before, since there was a meeting in between. */
+/* Each thread has its own share of the items; with more than SHARES threads, some share one.  Each share of a loop has
+ * a counter of the items taken, in its own cache line.  There are counters for SLOTS loops; loop n + SLOTS uses those
+ * of loop n again.  On entering loop n, a thread clears its share's counter for loop n + TEAM_LOOPS, which was last
+ * used by loop n - TEAM_LOOPS.  No thread is in either loop: at most TEAM_LOOPS loops run between two barriers. */
 #define SHARES ((size_t)32)
 #define SLOTS ((size_t)2 * TEAM_LOOPS)
 #define LINE (64 / sizeof(size_t))
@@ -34,19 +33,19 @@ static size_t *taken(const struct team *t, size_t loop, size_t part)
 bool team_next_shared(const struct team *t, size_t items, size_t *item)
 {
     struct team_count *c = t->count;
-    size_t shares = t->parts < SHARES ? t->parts : SHARES, own = t->part % shares;
+    size_t shares = t->parts < SHARES ? t->parts : SHARES, first = t->part % shares;
 
     if (!c->open) {
-        size_t *later = taken(t, ++c->loop + TEAM_LOOPS, own);
+        size_t *later = taken(t, ++c->loop + TEAM_LOOPS, first);
         #pragma omp atomic write
         *later = 0;
         c->open = true;
         c->seen = 0;
     }
     for (; c->seen < shares; c->seen++) {
-        size_t part = (own + c->seen) % shares, before, *of_share = taken(t, c->loop, part);
+        size_t part = (first + c->seen) % shares, before, *counter = taken(t, c->loop, part);
         #pragma omp atomic capture
-        before = (*of_share)++;
+        before = (*counter)++;
         *item = share(items, part, shares) + before;
         if (*item < share(items, part + 1, shares)) return true;
     }
@@ -55,7 +54,7 @@ bool team_next_shared(const struct team *t, size_t items, size_t *item)
 }
 
 void team_linear(const struct team *t, real *y, size_t y_stride, const real *x, size_t x_stride,
-                   const struct linear *map, size_t tokens)
+                 const struct linear *map, size_t tokens)
 {
     size_t pieces = t->parts > 1 ? t->parts * map->kind->pieces : 1;
     for (size_t piece; team_next(t, pieces, &piece);)
@@ -64,9 +63,9 @@ void team_linear(const struct team *t, real *y, size_t y_stride, const real *x, 
 
 /* ---- images ----------------------------------------------------------------- */
 
-/* The same images, so many from `first` on. */
-static struct team take(struct team t, const struct batch *batch, real *y, const real *x,
-                          size_t first, size_t images)
+/* The team `t` with `images` images from `first` on. */
+static struct team with_images(struct team t, const struct batch *batch, real *y, const real *x,
+                               size_t first, size_t images)
 {
     t.first = first;
     t.images = images;
@@ -76,7 +75,7 @@ static struct team take(struct team t, const struct batch *batch, real *y, const
 }
 
 status batch_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
-                   void (*run_chunk)(const struct team *))
+                 void (*run_chunk)(const struct team *))
 {
     size_t B = batch->images, at_once = batch->per_thread ? 1 : batch->chunk;
 
@@ -87,22 +86,24 @@ status batch_run(const struct plan *plan, real *y, const real *x, const struct b
     memset(counts, 0, sizeof counts);
     #pragma omp parallel num_threads(plan->threads)
     {
-        size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
-        size_t alone = batch->per_thread ? B / team * team : 0;
-        struct team_count of_own = {0}, of_common = {.taken = counts};
-        struct team own = {.plan = plan, .slot = thread, .parts = 1, .thread = thread, .count = &of_own};
-        struct team common = {.plan = plan, .part = thread, .parts = team, .thread = thread, .count = &of_common};
+        size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+        size_t singles = batch->per_thread ? B / threads * threads : 0;
+        struct team_count single_count = {0}, shared_count = {.taken = counts};
+        struct team single = {.plan = plan, .slot = thread, .parts = 1, .thread = thread, .count = &single_count};
+        struct team shared = {
+            .plan = plan, .part = thread, .parts = threads, .thread = thread, .count = &shared_count,
+        };
 
-        /* Step 1: images that a thread takes alone. */
-        for (size_t b; alone && team_next(&common, alone, &b);) {
-            struct team t = take(own, batch, y, x, b, 1);
+        /* Step 1: images that one thread computes. */
+        for (size_t b; singles && team_next(&shared, singles, &b);) {
+            struct team t = with_images(single, batch, y, x, b, 1);
             run_chunk(&t);
         }
-        if (alone) team_barrier(&common);
+        if (singles) team_barrier(&shared);
 
-        /* Step 2: images of all threads together. */
-        for (size_t b = alone; b < B; b += at_once) {
-            struct team t = take(common, batch, y, x, b, B - b < at_once ? B - b : at_once);
+        /* Step 2: images that all threads share. */
+        for (size_t b = singles; b < B; b += at_once) {
+            struct team t = with_images(shared, batch, y, x, b, B - b < at_once ? B - b : at_once);
             run_chunk(&t);
             team_barrier(&t);
         }

@@ -1,8 +1,8 @@
 /* batch.h -- a batch of images, computed in chunks by a team of threads
  *
- * The threads of a plan are one team.  A chunk of images goes through all steps of a form before the next chunk begins,
- * so that intermediate results stay in the cache and a weight, once loaded, meets many rows.  In each step a thread works
- * through its own share of the items, then steals from the others; a barrier separates the steps:
+ * The threads of a plan are one team.  A chunk of images goes through all steps of a form before the next chunk begins.
+ * So intermediate results stay in the cache, and a weight in the cache serves many rows.  In each step a thread works
+ * through its own share of the items, then steals from the others.  A barrier separates the steps:
  *
  *     static void run_chunk(const struct team *t)
  *     {
@@ -11,11 +11,11 @@
  *         for (size_t i; team_next(t, items, &i);) core(i);
  *     }
  *
- * So all threads reach the barrier at almost the same time, also if one processor is slower or busy.  The result does not
- * depend on which thread computes an item.
+ * So all threads reach the barrier at almost the same time, also if one processor is slower or busy.  The result does
+ * not depend on which thread computes an item.
  *
- * Alternatively each thread takes one image at a time through all steps, without barriers; the images left over at the end
- * are shared by all threads, one after another. */
+ * Alternatively (per_thread) each thread computes whole images, without barriers.  All threads share the images that
+ * are left over. */
 
 #ifndef TWICETOLD_BATCH_H
 #define TWICETOLD_BATCH_H
@@ -34,40 +34,41 @@ struct team {
     const real *x;              /* of the chunk's first image */
     real *y;
     size_t first, images;       /* index of that image in the batch; images in the chunk */
-    size_t slot;                /* index of that image in arrays with one entry for each image of a chunk */
+    size_t slot;                /* index of that image in arrays that have one entry for each image of a chunk */
     size_t part, parts;         /* each step is cut into `parts` shares; this thread begins with share `part` */
     size_t thread;              /* index of this thread's PER_THREAD arrays */
-    struct team_count *count;   /* the items that this thread has taken */
+    struct team_count *count;   /* this thread's position in the current loop */
 };
 
 struct batch {
     size_t images;              /* B */
     size_t x_image, y_image;    /* reals of an image in x, and in y */
     size_t chunk;               /* images in a chunk, at least 1 */
-    bool per_thread;            /* one image per thread; then there are as many slots as threads */
+    bool per_thread;            /* one image per thread; then there is one slot for each thread */
 };
 
-/* Runs all chunks of the batch; returns OK, so that a form can end with it. */
+/* Runs all chunks of the batch.  An error if a child of fork needs several threads (team_begins, bytes.h). */
 status batch_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
-                   void (*run_chunk)(const struct team *));
+                 void (*run_chunk)(const struct team *));
 
 /* Waits until all threads of the chunk are here. */
 void team_barrier(const struct team *t);
 
 /* ---- items ---------------------------------------------------------------- */
 
-/* Position of a thread: its current loop, and how many shares it has finished.  With one thread, `seen` counts items. */
+/* Position of a thread: its current loop, and how many shares it has found empty.  With one thread, `seen` counts
+ * items. */
 struct team_count {
     size_t loop, seen;
-    bool open;
-    size_t *taken;              /* how many items of every share, the team's (flight.c) */
+    bool open;                  /* the thread is within a loop */
+    size_t *taken;              /* the team's counters: items taken from each share (batch.c) */
 };
 
 /* team_next for several threads. */
 bool team_next_shared(const struct team *t, size_t items, size_t *item);
 
-/* The next of `items` items that no thread has taken; false if none is left.  Each loop must run to that end, and at most
- * TEAM_LOOPS loops may stand between two barriers. */
+/* The next of `items` items that no thread has taken; false if none is left.  Each loop must run to that end.  At most
+ * TEAM_LOOPS loops may run between two barriers. */
 #define TEAM_LOOPS 4
 
 static inline bool team_next(const struct team *t, size_t items, size_t *item)
@@ -79,7 +80,7 @@ static inline bool team_next(const struct team *t, size_t items, size_t *item)
     return false;
 }
 
-/* The same in ranges of consecutive items, of almost equal size, at most `most` items each:
+/* The same for ranges of consecutive items, of almost equal size, at most `most` items each:
  *     for (size_t n, end; team_next_range(t, tokens, TEAM_TOKENS, &n, &end);)
  *         for (; n < end; n++) core(n);
  * TEAM_TOKENS tokens are enough for an efficient product and fit the cache. */
@@ -87,19 +88,19 @@ static inline bool team_next(const struct team *t, size_t items, size_t *item)
 
 static inline bool team_next_range(const struct team *t, size_t items, size_t most, size_t *from, size_t *end)
 {
-    size_t runs = (items + most * t->parts - 1) / (most * t->parts) * t->parts, run;
-    if (runs > items) runs = items;
-    if (!team_next(t, runs, &run)) return false;
-    *from = share(items, run, runs);
-    *end = share(items, run + 1, runs);
+    size_t ranges = (items + most * t->parts - 1) / (most * t->parts) * t->parts, range;
+    if (ranges > items) ranges = items;
+    if (!team_next(t, ranges, &range)) return false;
+    *from = share(items, range, ranges);
+    *end = share(items, range + 1, ranges);
     return true;
 }
 
-/* y = x W^T + b, all tokens. */
+/* y = x W^T + b for all tokens: one loop. */
 void team_linear(const struct team *t, real *y, size_t y_stride, const real *x, size_t x_stride,
-                   const struct linear *map, size_t tokens);
+                 const struct linear *map, size_t tokens);
 
-/* Images of N tokens in a good chunk: as many as make 1024 tokens, at least one, at most all B. */
+/* Images of a chunk with at most 1024 tokens; at least one image, at most B. */
 static inline size_t chunk_images(size_t N, size_t B)
 {
     size_t images = N < 1024 ? 1024 / N : 1;

@@ -1,4 +1,4 @@
-/* bytes.c -- how much memory, work and threads a program may take; see bytes.h */
+/* bytes.c -- limits on memory, work and threads; see bytes.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -75,8 +75,8 @@ __attribute__((constructor)) static void remember_process(void)
     loaded_in = (long)getpid();
 }
 
-/* The kernel marks a process that was forked and has not called exec (PF_FORKNOEXEC; ps shows it as flag 1): field 9 of
- * /proc/self/stat, where field 2 is a name in parentheses. */
+/* Linux marks a process that was forked and has not called exec by the flag PF_FORKNOEXEC, 0x40.  The flags are field 9
+ * of /proc/self/stat; field 2 is a name in parentheses. */
 static bool is_forked(void)
 {
     unsigned long flags = 0;

@@ -1,9 +1,7 @@
-/* bytes.h -- how much memory, work and threads a program may take, and what it says where
- * that is too little
+/* bytes.h -- limits on memory, work and threads
  *
- * What a problem needs is known before any of it is taken (arena.h), and what it
- * multiplies before it begins (plan.h), so a size that does not fit is refused at once,
- * and not by the machine an hour later, or the day after. */
+ * The bytes of a plan are known before they are allocated (arena.h), and its multiply-adds before it runs (plan.h).  So
+ * the programs reject a problem that is too large before they begin. */
 
 #ifndef TWICETOLD_BYTES_H
 #define TWICETOLD_BYTES_H
@@ -15,32 +13,30 @@
 extern "C" {
 #endif
 
-/* What --max-memory allows: bytes, or with a suffix K, M, G or T of powers of
- * 1024, and never more than there are addresses.  Where the text is NULL, three quarters
- * of what is free: of MemAvailable in /proc/meminfo where that can be read, else of all
- * that the machine has. */
+/* Reads the value of --max-memory: bytes, with a suffix K, M, G or T for powers of 1024; at most SIZE_MAX.  If text is
+ * NULL, *allowed is three quarters of the free memory: of MemAvailable in /proc/meminfo, or of all memory if that
+ * cannot be read. */
 status bytes_allowed(size_t *allowed, const char *text);
 
-/* Refuses to need more than is allowed; SIZE_MAX is more than can be counted, and never allowed. */
+/* Bad input if more bytes are needed than allowed.  SIZE_MAX (an overflow) is never allowed. */
 status bytes_fit(size_t needed, size_t allowed);
 
-/* So many multiply-adds take hours: 10^13 are three hours of loops that make 10^9 in a
- * second, and some minutes of a fast form. */
+/* Multiply-adds that take hours: at 10^9 per second, 10^13 take three hours. */
 #define WORK_OF_HOURS 1e13
 
-/* Refuses to make more multiply-adds than are allowed. */
+/* Bad input if there are more multiply-adds than allowed. */
 status work_fits(double multiply_adds, double allowed);
 
-/* The default number of threads: as many as OpenMP would take, and one in a child of fork.  A child has none of its
- * parent's threads, and a team of OpenMP would wait for them for ever, whoever had started them.  A process counts as a
- * child of fork until it calls exec.  If the fork was before this library was loaded, only /proc/self/stat tells. */
+/* The default number of threads: OpenMP's, but one in a child of fork.  A child has none of its parent's threads, and
+ * OpenMP would wait for them for ever.  A process counts as a child of fork until it calls exec.  If the library was
+ * loaded after the fork, it finds that out from /proc/self/stat. */
 int default_threads(void);
 
-/* For tests, which Check runs in children of fork: this process counts as one that was not forked. */
+/* For tests, which Check runs in children of fork: this process counts as not forked. */
 void default_threads_here(void);
 
-/* To be called before a team of this library works.  Bad input if a team has worked in a process from which
- * this one was forked. */
+/* Call this before a team runs.  Bad input if a team of several threads has run in a process from which this one was
+ * forked, and this team has several, too. */
 status team_begins(int threads);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* decimal.c -- numbers as text, whatever the host's language; see decimal.h */
+/* decimal.c -- numbers as text with a decimal point; see decimal.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -7,41 +7,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The C library's own numbers from here on; what was there before.  They take no memory where the C library keeps
- * them at hand; where it cannot have them, the locale stays as it is. */
-struct before { locale_t plain, was; };
+struct locales { locale_t c, previous; };
 
-#ifdef __wasi__                 /* a page has one locale */
-static struct before look_away(void) { return (struct before){0}; }
-static void look_back(struct before b) { (void)b; }
+/* If newlocale is out of memory, the locale stays as it is. */
+#ifdef __wasi__                 /* WebAssembly has only the C locale */
+static struct locales use_c_locale(void) { return (struct locales){0}; }
+static void restore_locale(struct locales l) { (void)l; }
 #else
-static struct before look_away(void)
+static struct locales use_c_locale(void)
 {
-    struct before b = {.plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
-    if (b.plain) b.was = uselocale(b.plain);
-    return b;
+    struct locales l = {.c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+    if (l.c) l.previous = uselocale(l.c);
+    return l;
 }
 
-static void look_back(struct before b)
+static void restore_locale(struct locales l)
 {
-    if (!b.plain) return;
-    uselocale(b.was);
-    freelocale(b.plain);
+    if (!l.c) return;
+    uselocale(l.previous);
+    freelocale(l.c);
 }
 #endif
 
 double decimal_read(const char *text, char **end)
 {
-    struct before b = look_away();
+    struct locales l = use_c_locale();
     double number = strtod(text, end);
-    look_back(b);
+    restore_locale(l);
     return number;
 }
 
 char *decimal_write(char text[DECIMAL_TEXT], double number)
 {
-    struct before b = look_away();
+    struct locales l = use_c_locale();
     snprintf(text, DECIMAL_TEXT, "%.17g", number);
-    look_back(b);
+    restore_locale(l);
     return text;
 }

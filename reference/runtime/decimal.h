@@ -1,9 +1,7 @@
-/* decimal.h -- numbers as text, whatever the host's language
+/* decimal.h -- numbers as text with a decimal point, in any locale
  *
- * strtod reads and printf writes a point or a comma, as the process's locale has
- * it, and a program that calls the library may have asked for a comma.  Options and
- * JSON have a point: these two look away from the locale, on the calling thread
- * and for the time of the call. */
+ * strtod and printf use the decimal character of the process's locale, which may be a comma.  Options and JSON need a
+ * point.  These functions switch the calling thread to the C locale during the call. */
 
 #ifndef TWICETOLD_DECIMAL_H
 #define TWICETOLD_DECIMAL_H
@@ -17,7 +15,7 @@ extern "C" {
 /* strtod with a point. */
 double decimal_read(const char *text, char **end);
 
-/* The number in 17 digits, which read back as the same double; returns text. */
+/* Writes the number in 17 digits, enough to read back the same double; returns text. */
 enum { DECIMAL_TEXT = 32 };
 char *decimal_write(char text[DECIMAL_TEXT], double number);
 

@@ -1,4 +1,4 @@
-/* ghost.c -- the ghost head, as ELSA and self-attention share it; see ghost.h */
+/* ghost.c -- the ghost head, which ELSA and self-attention share; see ghost.h */
 
 #include "ghost.h"
 #include <math.h>

@@ -1,13 +1,11 @@
 /* grid.h -- tokens on a line, a plane or a block
  *
- * Tokens lie row-major on a grid of 1, 2 or 3 axes: N, H x W, or T x H x W.
- * A token is its index 0 ... N-1 or its coordinates, one per axis.
+ * Tokens lie row-major on a grid of 1, 2 or 3 axes: N, H x W, or T x H x W.  A token is its index 0 ... N-1 or its
+ * coordinates, one per axis.
  *
- * Offsets j - i between two tokens run from -(n-1) to n-1 along an axis of n
- * points.  A table with one entry per offset has P = product of (2n-1)
- * entries, row-major; the entry of query i and key j is at (j-i) + (n-1) on
- * every axis.  In 1-D that is the paper's e_{N+j-i} (LiSA, Eq. 2), counted
- * from 0. */
+ * Along an axis of n points, offsets j - i between two tokens run from -(n-1) to n-1.  A table with one entry for each
+ * offset has P = product of (2n-1) entries, row-major.  The entry of query i and key j is at (j-i) + (n-1) on every
+ * axis.  On a line that is e_{N+j-i} of LiSA's Eq. 2, counted from 0. */
 
 #ifndef TWICETOLD_GRID_H
 #define TWICETOLD_GRID_H
@@ -29,12 +27,12 @@ typedef struct grid {
     size_t offsets;             /* P, the product of 2 size - 1 */
 } grid;
 
-/* The grid of these sizes.  Refused: no axis or more than three, a size of 0,
- * N or P beyond INT_MAX (BLAS and FFTW count in int). */
+/* The grid of these sizes.  Bad input: no axis or more than three, a size of 0, N or P above INT_MAX (BLAS and FFTW
+ * count in int). */
 status grid_create(grid *g, int axes, const size_t *size);
 
-/* The grid that text names: "196", "14x14" or "8x14x14".  And the numbers of
- * such a text alone, whatever they stand for: 1 beyond the last axis. */
+/* Reads a grid: "196", "14x14" or "8x14x14".  grid_numbers reads only the numbers, and sets those beyond the last axis
+ * to 1. */
 status grid_parse(grid *g, const char *text);
 status grid_numbers(int *axes, size_t number[GRID_AXES], const char *text);
 
@@ -45,13 +43,13 @@ char *grid_text(char *text, size_t size, const grid *g);
 void grid_coordinates(size_t at[GRID_AXES], const grid *g, size_t index);
 size_t grid_index(const grid *g, const size_t at[GRID_AXES]);
 
-/* Where the offset table holds the entry of query i and key j. */
+/* Index of query i and key j in a table of offsets. */
 size_t grid_offset(const grid *g, size_t i, size_t j);
 
-/* The token i - n, every axis taken modulo its size. */
+/* The token i - n, modulo the size on every axis. */
 size_t grid_circular(const grid *g, size_t i, size_t n);
 
-/* *j = the token at i + step; false where that lies off the grid. */
+/* *j = the token at i + step; false if that is off the grid. */
 bool grid_neighbour(const grid *g, size_t i, const ptrdiff_t step[GRID_AXES], size_t *j);
 
 #ifdef __cplusplus

@@ -51,7 +51,8 @@ void branch_attend(const struct team *t, const struct branch *b)
             .y = b->y + query * b->y_stride + channel, .q = b->q + query * b->q_stride + channel,
             .k = b->k + key * b->kv_stride + channel, .v = b->v + key * b->kv_stride + channel,
             .y_stride = b->y_stride, .q_stride = b->q_stride, .kv_stride = b->kv_stride,
-            .image = t->first + image, .number = number, .part = item % b->parts, .parts = b->parts, .thread = t->thread,
+            .image = t->first + image, .number = number, .part = item % b->parts, .parts = b->parts,
+            .thread = t->thread,
         };
         b->core(&head);
     }
@@ -72,14 +73,14 @@ void heads_prepare(struct plan *plan, struct core_options core)
     if (!core.chunk) core.chunk = params->B;
     if (!core.parts) core.parts = 1;
     if (!core.maps) core.maps = &linear_as_it_lies;
-    size_t run_chunk = core.chunk, q = core.whole ? params->Q : params->c, v = core.whole ? params->C : params->c;
+    size_t chunk = core.chunk, q = core.whole ? params->Q : params->c, v = core.whole ? params->C : params->c;
     struct arena *arena = &plan->arena;
     heads->params = *params;
     heads->core = core;
     linear_prepare(&heads->input, core.maps, arena, params->C, width_of(heads));
     if (params->w_o) linear_prepare(&heads->output, core.maps, arena, params->C, params->C);
-    arena_reals(arena, PER_RUN, &heads->qkv, "query, key and value", run_chunk, params->N, width_of(heads));
-    arena_reals(arena, PER_RUN, &heads->joined, "the heads side by side", params->w_o ? run_chunk : 0, params->N, params->C);
+    arena_reals(arena, PER_RUN, &heads->qkv, "query, key and value", chunk, params->N, width_of(heads));
+    arena_reals(arena, PER_RUN, &heads->joined, "the joined heads", params->w_o ? chunk : 0, params->N, params->C);
     if (!core.dense) return;
     arena_reals(arena, PER_THREAD, &heads->q, "the query of a head", params->N, q);
     arena_reals(arena, PER_THREAD, &heads->k, "the key of a head", params->N, q);
@@ -126,13 +127,15 @@ void heads_join(const struct team *t)
     if (heads->joined) team_linear(t, t->y, C, heads->joined, C, &heads->output, tokens);
 }
 
-/* A core between copies of its own. */
+/* Calls the core with dense copies of its inputs, and copies its output back. */
 static void dense_core(const struct head *given)
 {
     const struct heads *heads = given->plan->state;
+    const struct heads_problem *params = &heads->params;
     bool whole = heads->core.whole;
-    size_t N = heads->params.N, q = whole ? heads->params.Q : heads->params.c, v = whole ? heads->params.C : heads->params.c;
-    real *q_dense = head_thread(given, heads->q), *k_dense = head_thread(given, heads->k), *v_dense = head_thread(given, heads->v);
+    size_t N = params->N, q = whole ? params->Q : params->c, v = whole ? params->C : params->c;
+    real *q_dense = head_thread(given, heads->q), *k_dense = head_thread(given, heads->k);
+    real *v_dense = head_thread(given, heads->v);
     struct head head = *given;
 
     head_gather(q_dense, given->q, given->q_stride, N, q);
@@ -160,7 +163,7 @@ static void run_chunk(const struct team *t)
         .y_stride = params->C, .q_stride = width_of(heads), .kv_stride = width_of(heads),
     };
 
-    /* Step 1: query, key and value of every token, side by side. */
+    /* Step 1: query, key and value of every token, in one row. */
     heads_project(t);
     team_barrier(t);
 

@@ -1,23 +1,18 @@
-/* heads.h -- projections, heads, batch and threads, written once
+/* heads.h -- the steps that attention operators share: projections, heads, batch and threads
  *
- * Every attention operator begins and ends alike:
+ *     [Q K V] = x W_qkv^T + b_qkv       cut into h heads of c = C/h channels
+ *     Y = f(Q, K, V)                    for each head
+ *     y = Y W_o^T + b_o                 of the joined heads; without W_o y is Y
  *
- *     [Q K V] = x W_qkv^T + b_qkv,  cut into h heads of c = C/h channels;
- *     one head at a time, Y = f(Q, K, V);
- *     the heads side by side again, and y = Y W_o^T + b_o where W_o is given.
+ * A form supplies f, its core.  Images and heads are independent, so threads share them.  A head may be cut further,
+ * into parts (blocks of queries, windows).  The core is called once for each part of each head.  A core whose heads
+ * depend on each other is called once for all heads of an image.  Its query and key may have Q channels instead of C;
+ * then w_qkv has 2Q + C rows.
  *
- * A form brings f, its core; what stands here brings the rest.  Heads and images
- * are independent, so they are shared by the threads; a core that can be cut
- * further (blocks of queries, windows) says into how many parts, and is called
- * once for each.  A core whose heads depend on each other takes them all, and
- * then query and key may have Q channels in place of C: w_qkv has 2Q + C rows.
+ * Operators with other projections (HiLo, SRA) call batch_run (batch.h), and branch_attend for each branch.
  *
- * Operators with other projections (HiLo, SRA) run their batches themselves (batch.h) and
- * call branch_attend for the heads of each branch.
- *
- * Memory: N (2Q + C) reals for the projection of every image of a chunk, N C more
- * where W_o is given, and what cores ask for.  Multiply-adds of the whole
- * batch: B N (2Q + C) C, and B N C^2 more with W_o. */
+ * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o, and the arrays of the core.  Multiply-adds: B
+ * N (2Q + C) C, and B N C^2 more with W_o. */
 
 #ifndef TWICETOLD_HEADS_H
 #define TWICETOLD_HEADS_H
@@ -35,24 +30,24 @@ extern "C" {
 /* ---- the problem: the first member of every struct *_problem with w_qkv --- */
 
 struct heads_problem {
-    size_t B, N, C, Q, h, c;    /* Q channels of query and key: C, but in ELSA's final variant */
+    size_t B, N, C, Q, h, c;    /* Q, the channels of query and key, is C except in ELSA's final variant */
     const real *w_qkv, *b_qkv;  /* [2Q+C][C], [2Q+C] or NULL */
     const real *w_o, *b_o;      /* [C][C] or NULL, [C] or NULL */
 };
 
-/* The code converts between pointers to a struct and to its first member. */
+/* Code casts a pointer to a struct into a pointer to its first member. */
 #define HEADS_FIRST(type) static_assert(offsetof(type, heads) == 0, "heads must be the first member")
 
 struct heads_problem heads_problem(struct lookup *names);
 
-/* 1/sqrt(c), or what --scale says. */
+/* --scale, by default 1/sqrt(c). */
 real heads_scale(struct lookup *names);
 
 /* Multiply-adds of the projections of the whole batch. */
 double heads_multiply_adds(const struct heads_problem *params);
 double projections_multiply_adds(const struct problem *p);
 
-/* The table rows that they share. */
+/* Rows of the operators' tables. */
 #define OPTION_HEADS \
     {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 65536, .letter = "h", \
      .meaning = "heads, each of c = C/h channels"}
@@ -73,53 +68,50 @@ double projections_multiply_adds(const struct problem *p);
 
 /* ---- cores ---------------------------------------------------------------- */
 
-/* One head of one image, or all its heads. */
+/* Arguments of a core: one head of one image, or all its heads. */
 struct head {
     const struct plan *plan;
     real *y;                    /* [queries][c], rows y_stride apart */
     const real *q;              /* [queries][c], rows q_stride apart */
     const real *k, *v;          /* [keys][c], rows kv_stride apart */
     size_t y_stride, q_stride, kv_stride;
-    size_t image, number;         /* which one this is */
-    size_t part, parts;         /* which part of it, of how many */
-    size_t thread;              /* whose arrays of PER_THREAD are its own */
+    size_t image, number;       /* of the image in the batch, of the head in the image */
+    size_t part, parts;
+    size_t thread;              /* index of the PER_THREAD arrays that the core uses */
 };
 
-/* The copy of a PER_THREAD array that belongs to this head's thread. */
+/* The copy of a PER_THREAD array for this head. */
 static inline real *head_thread(const struct head *head, const real *array)
 {
     return (real *)arena_thread(&head->plan->arena, array, head->thread);
 }
 
-/* Heads side by side, with queries, keys and outputs wherever they lie.
- * Pointers are to the first head of the first image of a chunk. */
+/* Adjacent heads.  Pointers are to the first head of the first image of a chunk. */
 struct branch {
     void (*core)(const struct head *);
     size_t heads, parts;        /* of an image; of a head */
-    size_t channels;            /* from one head to the next */
+    size_t channels;            /* from the start of one head to the start of the next */
     size_t queries, keys;       /* rows of an image */
     real *y;
     const real *q, *k, *v;
     size_t y_stride, q_stride, kv_stride;
 };
 
-/* The cores of a branch, those that the calling thread takes. */
+/* Calls the core for the heads of a branch: one loop of the team. */
 void branch_attend(const struct team *t, const struct branch *branch);
 
 /* ---- from x to y with one core ------------------------------------------- */
 
-/* What a form says of its core. */
 struct core_options {
     void (*core)(const struct head *);
-    bool whole;                 /* it takes all heads of an image at once */
-    bool dense;                 /* it wants q, k, v and y dense, copies of its own */
-    size_t parts;               /* it is called for so many parts; 0 is 1 */
-    const struct linear_kind *maps;     /* how weights are kept; NULL: as they lie */
-    size_t chunk;           /* images at a time; 0: all of the batch */
+    bool whole;                 /* one call is for all heads of an image */
+    bool dense;                 /* the core needs dense q, k, v and y: it gets copies */
+    size_t parts;               /* of a head; 0 means 1 */
+    const struct linear_kind *maps;     /* kind of the projections; NULL: linear_as_it_lies */
+    size_t chunk;               /* images; 0: the whole batch */
 };
 
-/* The first member of a form's state.  Its functions are the form's own, or
- * called by them:
+/* The first member of a form's state.  The form calls these functions, or names them in its struct form:
  *
  *     const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, cost}; */
 struct heads {
@@ -127,18 +119,17 @@ struct heads {
     struct core_options core;
     struct linear input, output;
     real *qkv;                  /* [chunk][N][2Q + C] */
-    real *joined;               /* [chunk][N][C], only where W_o is given */
-    real *q, *k, *v, *y;        /* of each thread, where the core wants them dense */
+    real *joined;               /* [chunk][N][C], NULL without W_o */
+    real *q, *k, *v, *y;        /* PER_THREAD, if the core needs dense arrays */
 };
 
 void heads_prepare(struct plan *plan, struct core_options core);
 status heads_load(struct plan *plan);
 status heads_run(struct plan *plan, real *y, const real *x);
 
-/* The steps of a chunk alone, for forms with another middle: heads_project
- * writes heads->qkv; the middle writes heads_joined, which is y itself where
- * there is no w_o; heads_join reads it.  All threads meet before and after the
- * middle by team_barrier. */
+/* The first and the last step of a chunk, for forms with other steps between them: heads_project writes heads->qkv; the
+ * form writes heads_joined, which is y if there is no w_o; heads_join reads that.  The form calls team_barrier before
+ * and after its steps. */
 struct batch heads_batch(const struct heads *heads);
 void heads_project(const struct team *t);
 real *heads_joined(const struct team *t);

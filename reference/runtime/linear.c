@@ -1,4 +1,4 @@
-/* linear.c -- linear maps of tokens, as products of matrices; see linear.h */
+/* linear.c -- linear maps of tokens; see linear.h */
 
 #include "linear.h"
 #include "product.h"
@@ -18,7 +18,7 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
             tokens, in, out);
 }
 
-/* ---- weights as they lie -------------------------------------------------- */
+/* ---- linear_as_it_lies ---------------------------------------------------- */
 
 static void prepare(struct linear *map, struct arena *arena)
 {

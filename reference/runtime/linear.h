@@ -1,17 +1,12 @@
-/* linear.h -- linear maps of tokens
- *
- * y = x W^T + b, PyTorch's convention.  Projections are nobody's subject, so
- * naive and fast forms share them.
+/* linear.h -- linear maps of tokens, y = x W^T + b as in PyTorch
  *
  *     y  [tokens][out],  rows y_stride apart
  *     x  [tokens][in],   rows x_stride apart
  *     W  [out][in], dense
  *     b  [out], or NULL
  *
- * All sizes and strides are at most INT_MAX (problem.c and shape.c refuse
- * larger ones); y overlaps no input.  Multiply-adds: tokens * in * out.
- * A library's product of matrices (product.h), on the calling thread where plan_run or plan_load
- * called the form. */
+ * Naive and fast forms share them; a library computes them (product.h).  y overlaps no input.  Sizes and strides are at
+ * most INT_MAX (problem.c and shape.c reject larger ones).  Multiply-adds: tokens * in * out. */
 
 #ifndef TWICETOLD_LINEAR_H
 #define TWICETOLD_LINEAR_H
@@ -25,7 +20,7 @@ extern "C" {
 void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
                 const real *weight, const real *bias, size_t tokens, size_t in, size_t out);
 
-/* y = x V for V [in][out], dense: rows of x weigh the rows of V. */
+/* y = x V for V [in][out], dense. */
 void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
                     const real *values, size_t tokens, size_t in, size_t out);
 
@@ -34,28 +29,27 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
 struct linear {
     const struct linear_kind *kind;
     size_t in, out;
-    const real *weight, *bias;  /* as they lie */
-    real *panels;               /* repacked, by a kind that does so */
+    const real *weight, *bias;  /* the caller's arrays */
+    real *panels;               /* the repacked weights, if the kind repacks them */
 };
 
-/* What may be done with the weights before they meet tokens. */
+/* A storage of the weights, and the product for it. */
 struct linear_kind {
-    size_t pieces;              /* a thread's share may be cut into so many, at no cost */
+    size_t pieces;              /* team_linear cuts the product into this many pieces per thread */
 
-    /* Asks for what is kept. */
+    /* Declares the arrays that load fills. */
     void (*prepare)(struct linear *map, struct arena *arena);
 
-    /* Rows first ... first + rows - 1 of W and b; NULL for no bias.  A kind that
-     * keeps nothing takes all rows at once. */
+    /* Loads rows first ... first + rows - 1 of W and b (NULL: no bias).  linear_as_it_lies loads all rows in one
+     * call. */
     void (*load)(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias);
 
-    /* A share of y = x W^T + b, the calling thread's: number `part` of `parts`
-     * that together are the whole. */
+    /* Computes part `part` of `parts` of y = x W^T + b. */
     void (*apply)(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
                   size_t tokens, size_t part, size_t parts);
 };
 
-/* Weights as they lie; each part takes some of the tokens. */
+/* Keeps only the addresses of W and b.  Each part is a range of the tokens. */
 extern const struct linear_kind linear_as_it_lies;
 
 static inline void linear_prepare(struct linear *map, const struct linear_kind *kind, struct arena *arena,

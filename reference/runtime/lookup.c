@@ -1,10 +1,10 @@
-/* lookup.c -- names of a declaration, looked up; see lookup.h */
+/* lookup.c -- options, sizes and tensors of a problem by name; see lookup.h */
 
 #include "lookup.h"
 #include <math.h>
 #include <string.h>
 
-/* Whether any row has this name, in force or not. */
+/* True if any row has this name, in force or not. */
 static bool declaration_has_tensor(const struct declaration *d, const char *name)
 {
     for (const struct tensor_row *t = d->tensors; t->name; t++)
@@ -26,7 +26,7 @@ size_t lookup_size(struct lookup *names, const char *letter)
     return size;
 }
 
-/* The option of that name, or -1 and a refusal. */
+/* Index of the option, or -1 and an error. */
 static int known_option(struct lookup *names, const char *option)
 {
     int o = declaration_option(names->problem->declaration, option);
@@ -71,7 +71,7 @@ const size_t *lookup_sizes(struct lookup *names, const char *option)
     return o < 0 ? none : names->problem->option[o].size;
 }
 
-/* The tensor of that name in problem.tensor, or -1 where it is absent. */
+/* Index of the tensor in problem.tensor, or -1 if it is absent. */
 static int present_tensor(struct lookup *names, const char *name)
 {
     int r = problem_row(names->problem, name);
@@ -81,10 +81,10 @@ static int present_tensor(struct lookup *names, const char *name)
 
 const real *lookup_tensor(struct lookup *names, const char *name)
 {
-    static const real nothing_yet[] = {(real)NAN};
+    static const real no_data[] = {(real)NAN};
     int r = present_tensor(names, name);
     if (r < 0) return NULL;
-    return names->problem->tensor[r].data ? names->problem->tensor[r].data : nothing_yet;
+    return names->problem->tensor[r].data ? names->problem->tensor[r].data : no_data;
 }
 
 size_t lookup_axis(struct lookup *names, const char *name, int axis)
@@ -93,7 +93,7 @@ size_t lookup_axis(struct lookup *names, const char *name, int axis)
     return r < 0 || axis >= names->problem->tensor[r].axes ? 0 : names->problem->tensor[r].size[axis];
 }
 
-/* ---- one thing ----------------------------------------------------------- */
+/* ---- a single name ------------------------------------------------------- */
 
 double problem_number(const struct problem *p, const char *option)
 {

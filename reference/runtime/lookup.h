@@ -1,18 +1,15 @@
-/* lookup.h -- names of a declaration, looked up
+/* lookup.h -- options, sizes and tensors of a problem by name
  *
- * A declaration speaks in names; a form computes with numbers and pointers.
- * Between them each operator has one function that looks all its names up,
- * once, and fills the struct of its resolved problem:
+ * A declaration contains names; a form computes with numbers and pointers.  So each operator has one function (resolve)
+ * that looks up all names and fills the struct of its resolved problem:
  *
  *     struct lookup names = {.problem = p};
  *     *l = (struct lisa_problem){
  *         .N = lookup_size(&names, "N"), .wa = lookup_tensor(&names, "wa"), ...
  *     };
- *     return names.refusal;
+ *     return names.error;
  *
- * A name that the declaration has not is a mistake of ours.  The first such is
- * kept as a failure, which every test of the operator meets; it reads as 0 or
- * NULL. */
+ * A name that is not declared is a programming error.  Its value is 0 or NULL, and names.error keeps the first. */
 
 #ifndef TWICETOLD_LOOKUP_H
 #define TWICETOLD_LOOKUP_H
@@ -28,28 +25,26 @@ struct lookup {
     status error;
 };
 
-size_t lookup_size(struct lookup *names, const char *letter);           /* 0 where it is not bound */
-double lookup_number(struct lookup *names, const char *option);         /* of a choice of numbers too */
+size_t lookup_size(struct lookup *names, const char *letter);           /* 0 if it is not bound */
+double lookup_number(struct lookup *names, const char *option);         /* also of a choice whose words are numbers */
 size_t lookup_whole(struct lookup *names, const char *option);
-int lookup_choice(struct lookup *names, const char *option);            /* which of "a|b|c", from 0; -1 for none */
-const char *lookup_text(struct lookup *names, const char *option);      /* "" where there is none */
+int lookup_choice(struct lookup *names, const char *option);            /* index in "a|b|c"; -1 if it has no value */
+const char *lookup_text(struct lookup *names, const char *option);      /* "" if it has no value */
 bool lookup_given(struct lookup *names, const char *option);
 
-/* The GRID_AXES sizes of a kernel, or steps. */
+/* GRID_AXES numbers of a kernel or of steps. */
 const size_t *lookup_sizes(struct lookup *names, const char *option);
 
-/* A tensor's data, NULL where it is absent; one that is there but has no data
- * yet reads as the address of a NaN.  The size of one of its axes, 0 where it
- * is absent. */
+/* The data of a tensor: NULL if it is absent, the address of a NaN if it has no data yet.  The size of an axis: 0 if
+ * the tensor is absent. */
 const real *lookup_tensor(struct lookup *names, const char *name);
 size_t lookup_axis(struct lookup *names, const char *name, int axis);
 
-/* The same for programs and tests that want one thing; NaN or NULL where there
- * is no such name. */
+/* The same for a single name; NaN or NULL if it is not declared. */
 double problem_number(const struct problem *p, const char *option);
 const char *problem_text(const struct problem *p, const char *option);
 bool problem_given(const struct problem *p, const char *option);
-const real *problem_tensor(const struct problem *p, const char *name);  /* NULL without data too */
+const real *problem_tensor(const struct problem *p, const char *name);  /* NULL also if it has no data */
 size_t problem_axis(const struct problem *p, const char *name, int axis);
 
 #ifdef __cplusplus

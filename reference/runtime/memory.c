@@ -1,12 +1,10 @@
 /* memory.c -- one allocator, aligned and counted; see memory.h
  *
- * Each block is preceded by one line of 64 bytes that remembers its size.
+ * A line of 64 bytes before each block holds its size.
  *
- * Large blocks lie in large pages, where Linux has them (transparent huge pages, 2 MiB on most machines): a column
- * of a field of tokens touches as many pages of 4 KiB as it has points, and the core remembers where few of them are;
- * nor do large ones crowd by chance into the same sets of the second cache.  On a core of an Emerald Rapids LiSA at
- * 56 x 56 tokens takes 5 to 10 % less time so, HiLo at 14 x 14 of 768 channels 5 %, ELSA 3 %.  What is counted is
- * what was asked for; a block may take up to one large page more. */
+ * Large blocks use Linux's transparent huge pages (2 MiB on most machines).  One column of a map of tokens touches one
+ * page of 4 KiB for each token, more than the TLB holds.  Physical pages of 4 KiB may also conflict in the second-level
+ * cache.  The counters count the bytes that were requested; a block may use up to one huge page more. */
 
 #ifdef __linux__
 #define _DEFAULT_SOURCE 1       /* madvise */
@@ -19,7 +17,7 @@
 #include <string.h>
 
 #define LINE ((size_t)64)
-#define PAGE ((size_t)2 << 20)      /* a large one */
+#define PAGE ((size_t)2 << 20)      /* a huge page */
 
 static atomic_size_t in_use, peak, limit;
 static atomic_long requests_left = -1;
@@ -39,7 +37,7 @@ void size_add(size_t *sum, size_t a, size_t b)
     *sum = counted ? *sum + product : SIZE_MAX;
 }
 
-/* Whether this request is to fail, for the sake of a test. */
+/* True if a test wants this request to fail. */
 static bool request_fails(void)
 {
     long left = atomic_load(&requests_left);
@@ -47,9 +45,8 @@ static bool request_fails(void)
     return left == 0;
 }
 
-/* A whole number of lines, from a line's beginning, or for half a large page and more a whole number
- * of those, as far as the system likes. */
-static void *take(size_t bytes)
+/* Allocates a multiple of 64 bytes; from half a huge page on, whole huge pages if the system has them. */
+static void *allocate(size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     size_t pages = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -66,20 +63,19 @@ void *memory_get(size_t count, size_t size)
 {
     size_t bytes;
 
-    /* Step 1: a whole number of lines, one more for the size. */
+    /* Step 1: round up to whole lines, and add one for the size. */
     if (!size_multiply(&bytes, count, size) || bytes > SIZE_MAX - 2 * LINE) return NULL;
     bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
 
-    /* Step 2: take it.  The limit is looked at before the block is counted, so
-     * two threads at its edge may pass together. */
+    /* Step 2: allocate.  The limit is checked before the block is counted, so two threads may exceed it together. */
     size_t most = atomic_load(&limit);
     if (request_fails() || (most && bytes - LINE > most - (atomic_load(&in_use) < most ? atomic_load(&in_use) : most)))
         return NULL;
-    char *line = take(bytes);
+    char *line = allocate(bytes);
     if (!line) return NULL;
     memcpy(line, &bytes, sizeof bytes);
 
-    /* Step 3: count it; the line that remembers the size is not the form's. */
+    /* Step 3: count the block without the line for its size. */
     size_t now = atomic_fetch_add(&in_use, bytes - LINE) + bytes - LINE;
     size_t seen = atomic_load(&peak);
     while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) continue;

@@ -1,15 +1,13 @@
 /* memory.h -- one allocator, aligned and counted
  *
- * Every byte that a form asks for passes here, so that its peak is measured
- * and not estimated.  Blocks are aligned to 64 bytes, one cache line and one
- * AVX-512 vector.  What FFTW, OpenBLAS, oneDNN and the C library keep for themselves
- * is not seen.  Nor can it be answered for where it fails: FFTW then aborts the
- * process, libgomp ends it with a line of its own, and OpenBLAS, which takes its
- * buffers before main, waits for ever where an address space is limited (ulimit -v)
- * to less than about 330 MB for two threads.  Where oneDNN has none, OpenBLAS multiplies.
+ * All memory of forms is allocated here, so its peak is measured.  Blocks are aligned to 64 bytes: a cache line, or a
+ * vector of AVX-512.
  *
- * The counters are shared by all threads and exact; peaks of two operators
- * that run at the same time cannot be told apart. */
+ * Memory that FFTW, OpenBLAS, oneDNN and the C library allocate is not counted.  Out of memory, FFTW aborts the
+ * process, and libgomp prints a message and ends it.  OpenBLAS allocates buffers before main; with a small ulimit -v it
+ * may wait for ever.  If oneDNN runs out of memory, CBLAS computes the product.
+ *
+ * All threads share the counters, which are exact.  Operators that run at the same time have one common peak. */
 
 #ifndef TWICETOLD_MEMORY_H
 #define TWICETOLD_MEMORY_H
@@ -21,40 +19,38 @@
 extern "C" {
 #endif
 
-/* *product = a b; false, and *product unchanged, where that overflows. */
+/* *product = a b; false, and *product unchanged, if that overflows. */
 bool size_multiply(size_t *product, size_t a, size_t b);
 
-/* *sum += a b; SIZE_MAX, more than there can be, where that overflows. */
+/* *sum += a b, or SIZE_MAX if that overflows. */
 void size_add(size_t *sum, size_t a, size_t b);
 
-/* Room for count objects of size bytes, uninitialised; NULL when the product
- * overflows or memory is out.  Freed by memory_free, which accepts NULL. */
+/* Allocates `count` objects of `size` bytes, uninitialised; NULL if the product overflows or memory is exhausted.
+ * memory_free accepts NULL. */
 void *memory_get(size_t count, size_t size);
 void memory_free(void *block);
 
-/* Room for a tensor of a*b*c*d reals; write 1 for the axes it has not. */
+/* Allocates a*b*c*d reals. */
 real *memory_reals(size_t a, size_t b, size_t c, size_t d);
 
-/* Bytes handed out and not yet freed; the most there ever were since
- * memory_reset_peak, which sets the peak to what is in use. */
+/* Bytes allocated and not yet freed; their maximum since memory_reset_peak, which sets it to the present value. */
 size_t memory_in_use(void);
 size_t memory_peak(void);
 void memory_reset_peak(void);
 
-/* From now on a request that would bring the bytes in use above this limit
- * fails as if memory were out; 0 lifts the limit. */
+/* An allocation that would bring the bytes in use above this limit fails; 0: no limit. */
 void memory_set_limit(size_t bytes);
 
-/* For tests: the next `requests` requests succeed, and all later ones fail, or
- * just the one after them.  With a negative number all succeed again. */
+/* For tests: after `requests` more allocations, all later ones fail, or only the next one.  With a negative number none
+ * fails. */
 void memory_fail_after(long requests);
 void memory_fail_once(long requests);
 
-/* For tests: from now on each new block is filled with junk, bytes of 0xff, and so is a plan's workspace before
- * each load and run (arena.h).  As reals these bytes are NaN, and as an index they are out of range. */
+/* For tests: fills each new block with junk, bytes of 0xff, and the scratch memory of a plan before each load and run
+ * (arena.h).  As a real, junk is NaN; as an index, it is out of range. */
 void memory_set_junk(bool junk);
 
-/* Fills bytes with junk if that was asked for. */
+/* Fills the bytes with junk if memory_set_junk(true) was called. */
 void memory_fill_junk(void *block, size_t bytes);
 
 #ifdef __cplusplus

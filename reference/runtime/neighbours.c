@@ -10,8 +10,8 @@ size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES])
     return centres;
 }
 
-/* The tokens of one window, as many steps from the centre as the dilation says. */
-static void one_window(int *token, const struct neighbours *n, size_t centre)
+/* The tokens of the window around one centre. */
+static void fill_window(int *token, const struct neighbours *n, size_t centre)
 {
     for (size_t m = 0; m < n->entries; m++) {
         size_t at[GRID_AXES], j;
@@ -32,7 +32,7 @@ void neighbours_prepare(struct neighbours *n, struct arena *arena, const grid *t
     arena_objects(arena, PERSISTENT, &n->token, "the windows", n->centres, n->entries, sizeof *n->token);
 }
 
-/* The centres in row-major order, which is the order of the grid that they make. */
+/* The centres are themselves a grid; go through it in row-major order. */
 void neighbours_load(struct neighbours *n)
 {
     grid coarse = n->tokens;
@@ -41,7 +41,7 @@ void neighbours_load(struct neighbours *n)
         size_t at[GRID_AXES];
         grid_coordinates(at, &coarse, j);
         for (int a = 0; a < GRID_AXES; a++) at[a] *= n->stride[a];
-        one_window(n->token + j * n->entries, n, grid_index(&n->tokens, at));
+        fill_window(n->token + j * n->entries, n, grid_index(&n->tokens, at));
     }
 }
 

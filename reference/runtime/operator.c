@@ -1,4 +1,4 @@
-/* operator.c -- options, letters and words, found by name; see operator.h */
+/* operator.c -- options, letters and words by name; see operator.h */
 
 #include "operator.h"
 #include <ctype.h>
@@ -25,7 +25,7 @@ bool declaration_has_letter(const struct declaration *d, const char *letter)
     return false;
 }
 
-/* The next word of a shape that is a letter, and *at moved behind it; false at the end. */
+/* The next letter of a shape; moves *at past it.  False at the end. */
 static bool next_letter(char letter[4], const char **at)
 {
     for (;;) {
@@ -40,16 +40,16 @@ static bool next_letter(char letter[4], const char **at)
 
 bool declaration_letter(char letter[4], const struct declaration *d, int at)
 {
-    char met[PROBLEM_LETTERS][4];
+    char seen[PROBLEM_LETTERS][4];
     int count = 0;
     const struct tensor_row *t = d->tensors;
     do {
         for (const char *shape = t->name ? t->shape : d->output; next_letter(letter, &shape);) {
             int n = 0;
-            while (n < count && strcmp(met[n], letter)) n++;
+            while (n < count && strcmp(seen[n], letter)) n++;
             if (n < count) continue;
             if (count == at) return true;
-            if (count < PROBLEM_LETTERS) memcpy(met[count++], letter, strlen(letter) + 1);
+            if (count < PROBLEM_LETTERS) memcpy(seen[count++], letter, strlen(letter) + 1);
         }
     } while ((t++)->name);
     return false;

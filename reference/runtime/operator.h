@@ -1,19 +1,14 @@
-/* operator.h -- what an operator is: a table of options and a table of tensors
+/* operator.h -- the declaration of an operator: a table of options and a table of tensors
  *
- * An operator is declared once, in a struct declaration.  All that a program
- * or a test wants to know is read off it: which options there are, which
- * tensors must be in a file and of what shape, what to draw at random, how
- * many parameters there are, what each form costs.
+ * Programs and tests read from it which options there are, which tensors a file must have, and how to make random
+ * parameters.  Three steps lead from a declaration to numbers:
  *
- * Three steps lead from a declaration to numbers:
+ *     problem   a declaration with sizes and tensors
+ *     plan      a form prepared for a problem (plan.h)
+ *     run       computes y from x, any number of times; allocates nothing
  *
- *     problem   a declaration with its options chosen and its tensors bound
- *     plan      a problem and one of its forms, prepared
- *     run       y from x, as often as one likes; allocates nothing
- *
- * A problem points at tensors that it does not own; they must outlive it, and
- * the problem must outlive its plans.  Problems and plans share nothing: each
- * thread may work with its own. */
+ * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems and
+ * plans share nothing, so each thread may have its own. */
 
 #ifndef TWICETOLD_OPERATOR_H
 #define TWICETOLD_OPERATOR_H
@@ -34,9 +29,9 @@ extern "C" {
 enum option_kind {
     OPTION_INTEGER,             /* low <= n <= high */
     OPTION_REAL,                /* finite, low <= r <= high */
-    OPTION_CHOICE,              /* one of "4|5|6"; any text where choices is NULL */
+    OPTION_CHOICE,              /* one of "4|5|6"; any text if choices is NULL */
     OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N and P */
-    OPTION_KERNEL,              /* odd sizes, as many axes as the grid; its letter binds their product */
+    OPTION_KERNEL,              /* odd sizes, one for each axis of the grid; its letter is bound to their product */
     OPTION_STEPS,               /* low <= n <= high, one for all axes of the grid or one for each */
     OPTION_FLAG                 /* takes no value */
 };
@@ -44,35 +39,34 @@ enum option_kind {
 struct option {
     const char *name;           /* "heads" is written --heads */
     enum option_kind kind;
-    const char *default_value;       /* the default as one would type it; "" for none; NULL if required */
+    const char *default_value;  /* as typed; "": none; NULL: the option is required */
     double low, high;
     const char *choices;
     const char *letter;         /* the letter that an integer or a kernel binds, or NULL */
     const char *meaning;
-    const char *value;          /* what its value is called in help; NULL: as its kind has it */
+    const char *value;          /* name of the value in help; NULL: that of its kind */
 };
 
-/* A shape is written in letters, "N c D"; an axis may be a product or a sum of
- * products of letters and numbers, "3*C" or "2*Q+C"; " | " parts shapes of
- * which one must fit.  A letter that is not known when its tensor is met takes
- * the size found there.  A tensor one of whose axes is 0 must be absent. */
+/* A shape has one word for each axis, "N c D": a letter, a product, or a sum of products of letters and numbers, "3*C"
+ * or "2*Q+C".  " | " separates alternative shapes.  A letter without a size is bound to the size found in the tensor.
+ * A tensor with an axis of size 0 must be absent. */
 struct tensor_row {
     const char *name;
     const char *shape;
-    const char *when;           /* "equation=6|7", "depthwise=given" (a flag), "variant=" (not given), "terms~qr" (one
-                                 * of a+b+c), and
-                                 * several parted by " & ": only then; NULL: always */
+    const char *when;           /* the condition of this row; NULL: always.  Several are joined by " & ":
+                                 * "equation=6|7", "depthwise=given" (a flag), "variant=" (not given),
+                                 * "terms~qr" (a word of a+b+c) */
     bool optional;
-    const char *only_if;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
-                                 * given; a file may hold it all the same.  NULL: always */
-    const char *needs;          /* refused unless this tensor is there too; or NULL */
-    const char *fan_in;            /* random entries are normal with variance 1 / this shape's product */
-    bool running_statistic;              /* not learnt: counted and drawn with the parameters, but none */
-    void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
+    const char *only_if;        /* problem_shape includes it only if one of these options, "lambda|gamma", is given;
+                                 * a file may always have it.  NULL: no condition */
+    const char *needs;          /* this tensor must be present, too; or NULL */
+    const char *fan_in;         /* random entries are normal, of variance 1 / (product of this shape) */
+    bool running_statistic;     /* (batch norm) stored with the parameters, not learned */
+    void (*adjust)(real *values, size_t count);     /* maps random entries to valid ones; or NULL */
     const char *meaning;
 };
 
-/* What a letter of the shapes stands for. */
+/* A letter of the shapes. */
 struct letter {
     const char *name, *meaning;
 };
@@ -82,34 +76,35 @@ struct problem;
 struct declaration {
     const char *name;
     const char *summary;                        /* one line */
-    const struct letter *letters;               /* those that letter_meaning does not know; ends at a name of NULL */
+    const struct letter *letters;               /* all but the common ones (letter_meaning); ends at a name of NULL */
     const char *output;                         /* shape of y */
     const struct option *options;               /* ends at a name of NULL */
     const struct tensor_row *tensors;           /* x first; ends at a name of NULL */
-    status (*derive)(struct problem *);         /* letters that follow from x and the options; NULL if none */
-    status (*check)(const struct problem *);    /* what no table can say about the tensors; NULL if nothing */
-    size_t resolved;                            /* bytes of its resolved problem, at most PROBLEM_RESOLVED */
-    status (*resolve)(void *params, const struct problem *);    /* fills it: every name is looked up here, once */
+    status (*derive)(struct problem *);         /* binds letters that follow from x and the options; or NULL */
+    status (*check)(const struct problem *);    /* checks what the tables cannot express; or NULL */
+    size_t resolved;                            /* bytes of the resolved problem, at most PROBLEM_RESOLVED */
+    status (*resolve)(void *params, const struct problem *);    /* fills the resolved problem (lookup.h) */
 };
 
-/* Which option of a declaration has this name, or -1; whether a letter stands
- * in some shape of it. */
+/* Index of the option, or -1. */
 int declaration_option(const struct declaration *d, const char *name);
+
+/* True if the letter occurs in the shape of a tensor. */
 bool declaration_has_letter(const struct declaration *d, const char *letter);
 
-/* Letter number `at` of those that stand in its shapes, that of y last, each
- * once; false behind the last.  And what it stands for: as the declaration says
- * itself, else as all operators have it, else as its option says; NULL where
- * nothing does. */
+/* Letter number `at` in the order of the tensors' shapes, then that of y; false after the last. */
 bool declaration_letter(char letter[4], const struct declaration *d, int at);
+
+/* The meaning of a letter: from the declaration, else a common one, else that of its option; or NULL. */
 const char *letter_meaning(const struct declaration *d, const char *letter);
 
-/* Which of "a|b|c" the word is, or -1; whether one of the words of text, parted
- * by "+", is this one. */
+/* Index of the word in "a|b|c", or -1. */
 int word_place(const char *list, const char *word);
+
+/* True if the text "a+b+c" has this word of `length` characters. */
 bool words_have(const char *text, const char *word, size_t length);
 
-/* Whether the word behind an option may be its value: there is one, and it is not written like an option. */
+/* True if `word` exists and does not look like an option. */
 bool word_is_value(const char *word);
 
 /* ---- the problem ----------------------------------------------------- */
@@ -126,7 +121,7 @@ struct problem {
         double number;
         const char *text;
         int axes;
-        size_t size[GRID_AXES];                 /* of a kernel, or steps; 1 beyond the grid's axes */
+        size_t size[GRID_AXES];                 /* of a kernel or of steps; 1 beyond the grid's axes */
     } option[PROBLEM_OPTIONS];
     struct grid grid;
     struct { char name[4]; size_t size; } letter[PROBLEM_LETTERS];
@@ -135,55 +130,51 @@ struct problem {
         bool present;
         int axes;
         size_t size[TENSOR_AXES], count;
-        real *data;                             /* NULL until bound or drawn */
-    } tensor[PROBLEM_TENSORS];                  /* as the rows of the declaration */
+        real *data;                             /* NULL until bound or random */
+    } tensor[PROBLEM_TENSORS];                  /* in the order of the declaration's rows */
 };
 
-/* Options from words "--key" "value" ...; refused: unknown, given twice,
- * without a value, out of range, or missing.  Fails where the declaration has
- * more options or tensors than a problem has room for. */
+/* Reads options from words "--key" "value" ...  Bad input: an option that is unknown, given twice, without a value, out
+ * of range, or missing.  A failure if the declaration exceeds the limits above. */
 status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word);
 
-/* Takes every tensor of a file: none missing, none extra, each of its shape.  A
- * file without data binds sizes alone, and may be bound again when it has them:
- * the declaration's check waits for that. */
+/* Binds the tensors of a file.  Bad input: a tensor that is missing, extra, or of another shape.  A file without data
+ * binds only sizes; bind it again when it has data.  The declaration's check is called if all parameters have data. */
 status problem_bind(struct problem *p, const struct tensors *file);
 
-/* Sizes without a file: B, C and whatever else the options leave open must
- * have been given by problem_set_size.  Optional tensors are there unless
- * without(name) holds; without may be NULL.  Data stay NULL. */
+/* Shapes all tensors without a file.  Letters that the options leave open (B, C, ...) must be bound by problem_set_size
+ * before.  An optional tensor is left out if without(name, params); `without` may be NULL.  Data remain NULL. */
 status problem_shape(struct problem *p, bool (*without)(const char *name, void *params), void *params);
 
-/* Draws every parameter (not x) of a shaped problem: one owned block, which
- * the caller frees with memory_free after the problem's last use. */
+/* Random parameters (not x) of a shaped problem, in one block.  The caller frees it with memory_free after the last use
+ * of the problem. */
 status problem_draw(struct problem *p, uint64_t seed, real **block);
 
-/* The same into a block that is there, of problem_parameters reals. */
+/* The same in the caller's block of problem_parameters reals. */
 status problem_draw_into(struct problem *p, uint64_t seed, real *block);
 
-/* The size that a letter stands for; 0 where it is not bound. */
+/* The size of a letter; 0 if it is not bound. */
 size_t problem_size(const struct problem *p, const char *letter);
 status problem_set_size(struct problem *p, const char *letter, size_t size);
 
-/* Where the tensor of that name is in problem.tensor, among the rows in force; -1 if nowhere. */
+/* Index of a tensor in problem.tensor, among the rows in force; or -1. */
 int problem_row(const struct problem *p, const char *name);
 
-/* Refuses a problem one of whose parameters has no data yet. */
+/* An error if a parameter has no data yet. */
 status problem_loaded(const struct problem *p);
 
-/* Learnable numbers: all tensors but x. */
+/* Reals in all tensors but x. */
 size_t problem_parameters(const struct problem *p);
 
-/* Reals in x and in y; SIZE_MAX where those of y overflow. */
+/* Reals in x and in y; for y SIZE_MAX if that overflows. */
 size_t problem_input_count(const struct problem *p);
-
-/* The tensors that are there, as those of a file, which borrow names and data; how many. */
-size_t problem_list(struct tensor all[PROBLEM_TENSORS], const struct problem *p);
-
 size_t problem_output_count(const struct problem *p);
 status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES]);
 
-/* c = C / h for operators with heads; refuses an h that does not divide C. */
+/* Lists the tensors that are present, and returns their number.  Names and data are borrowed. */
+size_t problem_list(struct tensor list[PROBLEM_TENSORS], const struct problem *p);
+
+/* Binds c = C / h; bad input if h does not divide C. */
 status derive_head_channels(struct problem *p);
 
 #ifdef __cplusplus

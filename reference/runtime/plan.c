@@ -1,4 +1,4 @@
-/* plan.c -- a problem and one of its forms, ready to run; see plan.h */
+/* plan.c -- a form prepared for a problem; see plan.h */
 
 #include "plan.h"
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include "bytes.h"
 
-/* Behind one another in one block: the resolved problem, the form's state. */
+/* One block holds the resolved problem, rounded up to a multiple of 64 bytes, and then the form's state. */
 static size_t resolved_bytes(const struct declaration *d)
 {
     return (d->resolved + 63) / 64 * 64;
@@ -46,13 +46,13 @@ int plan_threads(void)
     return threads < PLAN_THREADS ? threads : PLAN_THREADS;
 }
 
-/* A library that is called within a plan uses the calling thread alone; what
- * the caller had asked of OpenMP is put back. */
-static int threads_aside(void)
+/* Libraries that a plan calls shall use the calling thread only.  Returns OpenMP's setting, which the caller
+ * restores. */
+static int use_one_thread(void)
 {
-    int before = omp_get_max_threads();
+    int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    return before;
+    return threads;
 }
 
 status plan_load(struct plan *plan)
@@ -60,7 +60,7 @@ status plan_load(struct plan *plan)
     const struct problem *p = plan->problem;
     status s = problem_loaded(p);
     if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->params, p);
-    int threads = threads_aside();
+    int threads = use_one_thread();
     if (!s.code && plan->form->load) {
         arena_begin(&plan->arena, LOAD_SCRATCH);
         s = plan->form->load(plan);
@@ -80,7 +80,7 @@ status plan_create(struct plan *plan, const struct problem *p, const struct form
 
 status plan_run(struct plan *plan, real *y, const real *x)
 {
-    int threads = threads_aside();
+    int threads = use_one_thread();
     arena_begin(&plan->arena, PER_RUN);
     status s = plan->form->run(plan, y, x);
     arena_end(&plan->arena);

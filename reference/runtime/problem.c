@@ -1,4 +1,4 @@
-/* problem.c -- a declaration with its options chosen and its tensors bound; see operator.h */
+/* problem.c -- a declaration with sizes and tensors; see operator.h */
 
 #include <limits.h>
 #include <math.h>
@@ -120,8 +120,8 @@ static status set_option(struct problem *p, int at, const char *text)
     return status_at(s, where);
 }
 
-/* Kernels and steps have the axes of the grid; one number stands for all steps. */
-static status meet_grid(struct problem *p, int at)
+/* A kernel must have the axes of the grid, and so must steps; a single step is for all axes. */
+static status match_axes(struct problem *p, int at)
 {
     const struct option *o = &p->declaration->options[at];
     int *axes = &p->option[at].axes;
@@ -133,7 +133,7 @@ static status meet_grid(struct problem *p, int at)
                      o->kind == OPTION_STEPS && p->grid.axes > 1 ? ", or one number for all" : "");
 }
 
-/* Reject a declaration that does not fit into a problem. */
+/* A failure if the declaration does not fit into a problem. */
 static status within_limits(const struct declaration *d)
 {
     size_t options = 0, tensors = 0;
@@ -150,7 +150,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
     if (s.code) return s;
     *p = (struct problem){.declaration = d};
 
-    /* Step 1: what was given. */
+    /* Step 1: the options that are given. */
     for (int w = 0; w < words; w++) {
         int o = strncmp(word[w], "--", 2) ? -1 : declaration_option(d, word[w] + 2);
         if (o < 0)
@@ -168,7 +168,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
         if ((s = set_option(p, o, word[w])).code) return s;
     }
 
-    /* Step 2: defaults for the rest; a required option has none. */
+    /* Step 2: defaults of the others. */
     for (int o = 0; d->options[o].name; o++) {
         if (p->option[o].given || d->options[o].kind == OPTION_FLAG) continue;
         if (!d->options[o].default_value)
@@ -176,9 +176,9 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
         if (*d->options[o].default_value && (s = set_option(p, o, d->options[o].default_value)).code) return s;
     }
 
-    /* Step 3: what has axes has those of the grid. */
+    /* Step 3: axes of kernels and steps. */
     for (int o = 0; d->options[o].name; o++)
-        if ((s = meet_grid(p, o)).code) return s;
+        if ((s = match_axes(p, o)).code) return s;
     return status_ok();
 }
 
@@ -196,13 +196,13 @@ static bool condition(const struct problem *p, const char *when, size_t length)
     return when[n] == '~' ? words_have(text, list, strlen(list)) : word_place(list, text) >= 0;
 }
 
-/* True if the options chosen allow this row of the table. */
+/* True if all conditions of the row hold. */
 static bool in_force(const struct problem *p, const struct tensor_row *row)
 {
     for (const char *when = row->when; when;) {
         size_t length = strcspn(when, " ");
         if (!condition(p, when, length)) return false;
-        when = when[length] ? when + length + 3 : NULL;      /* behind " & " */
+        when = when[length] ? when + length + 3 : NULL;      /* skip " & " */
     }
     return true;
 }
@@ -255,7 +255,7 @@ status problem_output_shape(const struct problem *p, int *axes, size_t size[TENS
     return shape_sizes(axes, size, p, p->declaration->output);
 }
 
-/* True if the tensor has this shape; then the letters that it binds are kept. */
+/* True if the tensor has this shape.  Then its free letters are bound, else none is. */
 static bool fits(struct problem *p, const char *shape, const struct tensor *t)
 {
     int letters = p->letters, axes = 0;
@@ -286,7 +286,7 @@ static bool empty(const struct problem *p, const char *shape)
     return false;
 }
 
-/* After x: the sizes that follow from it, and the bound that BLAS sets. */
+/* Binds the letters that follow from x, and checks the number of tokens: sizes of BLAS are int. */
 static status derive(struct problem *p)
 {
     size_t tokens;
@@ -325,7 +325,7 @@ static status bind_row(struct problem *p, int r, const struct tensors *file)
     return status_ok();
 }
 
-/* The names that the options allow, for a message: "x, w_qkv, b_qkv, ..." */
+/* The names of the rows in force, for a message: "x, w_qkv, b_qkv, ..." */
 static void list_names(char *text, size_t size, const struct problem *p)
 {
     size_t at = 0;
@@ -357,8 +357,8 @@ status problem_bind(struct problem *p, const struct tensors *file)
     return problem_loaded(p).code ? status_ok() : check(p);
 }
 
-/* True if problem_shape includes a tensor: none of its `asked` options is needed, or one is given. */
-static bool asked_for(const struct problem *p, const struct tensor_row *row)
+/* True if problem_shape includes a tensor: it has no only_if, or one of those options is given. */
+static bool included(const struct problem *p, const struct tensor_row *row)
 {
     for (int o = 0; row->only_if && p->declaration->options[o].name; o++)
         if (p->option[o].given && word_place(row->only_if, p->declaration->options[o].name) >= 0) return true;
@@ -370,7 +370,7 @@ status problem_shape(struct problem *p, bool (*without)(const char *name, void *
     status s;
     for (int r = 0; p->declaration->tensors[r].name; r++) {
         const struct tensor_row *row = &p->declaration->tensors[r];
-        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, params))
+        bool absent = !in_force(p, row) || !included(p, row) || (row->optional && without && without(row->name, params))
                    || (row->needs && problem_row(p, row->needs) < r && !p->tensor[problem_row(p, row->needs)].present);
         if (absent || empty(p, row->shape)) continue;
         if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)

@@ -1,13 +1,12 @@
-/* random.c -- numbers that depend on a seed and a place; see random.h */
+/* random.c -- random numbers without state; see random.h */
 
 #include "random.h"
 #include <math.h>
 #include <stdbool.h>
 #include "bytes.h"
 
-/* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products over a counter
- * of four words, under a key of two.  Here the counter is (n, draw | stream)
- * and the key is the seed. */
+/* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products, on a counter of four words with a key of two.  Here n,
+ * stream and draw make the counter; the seed is the key. */
 static void philox(uint32_t word[4], uint64_t seed)
 {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
@@ -25,7 +24,7 @@ static void philox(uint32_t word[4], uint64_t seed)
     }
 }
 
-/* Draw number `draw` (below 2^16) at place n of a stream (below 2^48). */
+/* Bits number `draw` (below 2^16) for number n of a stream (below 2^48). */
 static uint64_t bits_at(uint64_t seed, uint64_t stream, uint64_t n, uint32_t draw)
 {
     uint32_t word[4] = {(uint32_t)n, (uint32_t)(n >> 32), (uint32_t)stream,
@@ -49,7 +48,7 @@ double random_uniform(uint64_t seed, uint64_t stream, uint64_t n)
     return unit_interval(bits_at(seed, stream, n, 0));
 }
 
-/* The uniforms that one normal draw consumes, in order. */
+/* The uniforms for one normal number, in order. */
 struct draws {
     uint64_t seed, stream, n;
     uint32_t used;
@@ -60,9 +59,8 @@ static double next(struct draws *d)
     return unit_interval(bits_at(d->seed, d->stream, d->n, d->used++));
 }
 
-/* True with probability exp(-p), 0 <= p < 1: of the longest falling run
- * p > u1 > u2 > ... the length is even with just this probability (von
- * Neumann's trick: the alternating series of exp). */
+/* True with probability exp(-p), 0 <= p < 1 (von Neumann).  With this probability the longest decreasing sequence p >
+ * u1 > u2 > ... has an even number of uniforms u: sum the alternating series of exp. */
 static bool happens(struct draws *d, double p)
 {
     for (double bound = p;;) {
@@ -78,21 +76,20 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t n)
     struct draws d = {seed, stream, n, 0};
 
     for (;;) {
-        /* Step 1: a whole part k, with probability proportional to exp(-k/2),
-         * kept with exp(-k(k-1)/2): together exp(-k^2/2). */
+        /* Step 1: an integer k with probability proportional to exp(-k/2), accepted with exp(-k(k-1)/2): together
+         * exp(-k^2/2). */
         int k = 0;
         while (happens(&d, 0.5)) k++;
         bool keep = true;
         for (int i = k * (k - 1); i > 0 && keep; i--) keep = happens(&d, 0.5);
         if (!keep) continue;
 
-        /* Step 2: a fraction x, kept with exp(-x(2k+x)/2), one of k+1 equal
-         * factors at a time so that each exponent is below 1. */
+        /* Step 2: a fraction x, accepted with exp(-x(2k+x)/2): k+1 equal factors, each with an exponent below 1. */
         double x = next(&d), share = x * (2 * k + x) / (2 * (k + 1));
         for (int i = 0; i <= k && keep; i++) keep = happens(&d, share);
         if (!keep) continue;
 
-        /* Step 3: a sign.  k + x has the density exp(-(k+x)^2/2). */
+        /* Step 3: a random sign.  The density of k + x is proportional to exp(-(k+x)^2/2). */
         return next(&d) < 0.5 ? k + x : -(k + x);
     }
 }
@@ -100,10 +97,10 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t n)
 void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, double low, double high)
 {
     for (size_t n = 0; n < count; n++)
-        a[n] = (real)fma(high - low, random_uniform(seed, stream, n), low);     /* one rounding, on every machine */
+        a[n] = (real)fma(high - low, random_uniform(seed, stream, n), low);     /* fma: the same bits everywhere */
 }
 
-/* A number depends on its place alone, so threads may share the places: the weights of a network are millions. */
+/* With threads, because a network has millions of weights. */
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
 {
     #pragma omp parallel for num_threads(count > 65536 ? default_threads() : 1) schedule(static)

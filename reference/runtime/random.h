@@ -1,14 +1,13 @@
-/* random.h -- numbers that depend on a seed and a place, and on nothing else
+/* random.h -- random numbers without state
  *
- * The n-th number of a stream is a function of (seed, stream, n): no state, so
- * any thread may ask for any of them in any order, and every platform gives
- * the same.  Bits come from Philox4x32-10 (Salmon, Moraes, Dror and Shaw,
- * "Parallel random numbers: as easy as 1, 2, 3", SC 2011); normal draws by
- * Karney's rejection from uniforms ("Sampling exactly from the normal
- * distribution", ACM TOMS 42, 2016), which compares and divides but never
- * calls log or cos, whose last digits differ between C libraries.
+ * The n-th number of a stream is a function of (seed, stream, n).  So threads may compute numbers in any order, and the
+ * numbers are the same on every platform.
  *
- * The double and the float build draw the same doubles; float rounds them. */
+ * Bits come from Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+ * Normal numbers come from Karney's rejection from uniforms ("Sampling exactly from the normal distribution", ACM TOMS
+ * 42, 2016).  It does not call log or cos, whose last digits differ between C libraries.
+ *
+ * Both builds compute the same doubles; the float build rounds them. */
 
 #ifndef TWICETOLD_RANDOM_H
 #define TWICETOLD_RANDOM_H
@@ -26,8 +25,8 @@ uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t n);
 double random_uniform(uint64_t seed, uint64_t stream, uint64_t n);
 double random_normal(uint64_t seed, uint64_t stream, uint64_t n);
 
-/* count reals: uniform in [low, high), normal with this standard deviation,
- * or whole numbers from -bound to bound. */
+/* Fill `count` reals: uniform in [low, high), normal with this standard deviation, or whole numbers from -bound to
+ * bound. */
 void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, double low, double high);
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation);
 void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int bound);

@@ -1,12 +1,8 @@
-/* real.h -- the number type of the whole library, chosen once per build
+/* real.h -- the number type of the library: float, or double if TWICETOLD_DOUBLE is defined
  *
- * real is float, or double where TWICETOLD_DOUBLE is defined.  Everything is
- * built twice from the same sources: double shows that two forms are the same
- * algebra, float shows what one lives with.
+ * The same sources are compiled for both.  In double, tests show that two forms are the same algebra.
  *
- * Mathematics goes through <tgmath.h>, so that sqrt(x) of a real is sqrtf or
- * sqrt without a second spelling; BLAS and FFTW names go through the two
- * macros below. */
+ * Sources include <tgmath.h>, so that sqrt(x) is sqrtf or sqrt.  Names of BLAS and FFTW go through two macros. */
 
 #ifndef TWICETOLD_REAL_H
 #define TWICETOLD_REAL_H
@@ -14,7 +10,7 @@
 #include <float.h>
 #include <stddef.h>
 
-#ifdef COUNTING_REAL            /* a class in its place: tests/support/counting.h, which counts, or tests/exact/field.h */
+#ifdef COUNTING_REAL            /* a header that defines it as a class: tests/support/counting.h, tests/exact/field.h */
 #include COUNTING_REAL
 #elif defined TWICETOLD_DOUBLE
 typedef double real;
@@ -22,8 +18,7 @@ typedef double real;
 typedef float real;
 #endif
 
-/* For the few numbers that are made once and not in bulk: at least double, so that float
- * loses nothing in between.  A real that is no floating-point number is its own. */
+/* The type of scalars that are computed once: double, so that no precision is lost.  If real is a class: that class. */
 #ifdef COUNTING_REAL
 typedef real wide_real;
 #else

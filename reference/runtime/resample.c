@@ -1,4 +1,4 @@
-/* resample.c -- smaller and larger maps; see resample.h */
+/* resample.c -- adaptive average pooling and bilinear interpolation; see resample.h */
 
 #include "resample.h"
 

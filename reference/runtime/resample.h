@@ -1,8 +1,6 @@
-/* resample.h -- maps made smaller by averaging and larger by interpolation,
- * by PyTorch's rules
+/* resample.h -- adaptive average pooling and bilinear interpolation, as in PyTorch
  *
- * Both are plain steps that are nobody's subject.  Maps are tokens, [H][W][C],
- * row-major; nothing here fails or allocates. */
+ * Naive and fast forms share them.  Maps are tokens, [H][W][C], row-major. */
 
 #ifndef TWICETOLD_RESAMPLE_H
 #define TWICETOLD_RESAMPLE_H
@@ -14,30 +12,27 @@
 extern "C" {
 #endif
 
-/* mean [s][s][C] of x [H][W][C], as nn.AdaptiveAvgPool2d(s): cell i of an axis
- * of n tokens averages tokens floor(i n / s) to ceil((i + 1) n / s) - 1.  Cells
- * may share tokens.  Additions: about H W C. */
+/* mean [s][s][C] of x [H][W][C], as nn.AdaptiveAvgPool2d(s).  Along an axis of n tokens, cell i is the mean of tokens
+ * floor(i n / s) to ceil((i + 1) n / s) - 1; cells may overlap.  Additions: H W C or a little more. */
 void adaptive_mean(real *mean, const real *x, size_t H, size_t W, size_t C, size_t s);
 
-/* A point between two others: (1 - weight) low + weight high. */
+/* The interpolation (1 - weight) x[low] + weight x[high]. */
 struct tap {
     size_t low, high;
     real weight;
 };
 
-/* Where point i of `to` on an axis lies among `from`, as F.interpolate in
- * bilinear mode with align_corners = False: at (i + 1/2) from/to - 1/2, and the
- * outermost points held beyond the border. */
+/* Point i of an axis that is resized from `from` to `to` points, as in F.interpolate (bilinear, align_corners = False).
+ * Its position is (i + 1/2) from/to - 1/2; beyond the first and the last point it takes their values. */
 struct tap bilinear_tap(size_t i, size_t from, size_t to);
 
-/* The first `count` tokens of row `row` of a map of H x W made of a small one,
- * bilinearly.  y [count][channels], rows y_stride apart; 3 multiplications for
- * each number. */
 struct small_map {
     const real *at;             /* [rows][columns][channels] */
     size_t rows, columns, channels;
 };
 
+/* The first `count` tokens of row `row` of a map that is interpolated to H x W.  y [count][channels], rows y_stride
+ * apart.  3 multiplications for each number. */
 static inline void bilinear_row(real *y, size_t y_stride, size_t count, const struct small_map *map,
                                 size_t row, size_t H, size_t W)
 {

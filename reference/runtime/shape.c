@@ -1,4 +1,4 @@
-/* shape.c -- shapes written in letters; see shape.h */
+/* shape.c -- shapes in letters; see shape.h */
 
 #include "shape.h"
 #include <ctype.h>
@@ -14,7 +14,7 @@ size_t shape_next_axis(const char **at, const char **axis)
     return (size_t)(*at - *axis);
 }
 
-/* A factor is a number or a letter; false for a letter that is not bound. */
+/* The size of a number or a letter; false if it is a letter without a size. */
 static bool factor_size(size_t *size, const struct problem *p, const char *text, size_t length)
 {
     *size = 0;

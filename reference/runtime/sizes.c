@@ -1,4 +1,4 @@
-/* sizes.c -- a problem without a file; see outline.h */
+/* sizes.c -- a problem from given sizes; see sizes.h */
 
 #include "sizes.h"
 #include "shape.h"
@@ -12,7 +12,7 @@
 
 static const char separators[] = ", ";
 
-/* The next piece of a list, and *list moved behind it; its length, 0 at the end. */
+/* Sets *piece to the next word of a list, moves *list past it, and returns its length; 0 at the end. */
 static size_t next_piece(const char **piece, const char **list)
 {
     if (!*list) return 0;
@@ -22,7 +22,7 @@ static size_t next_piece(const char **piece, const char **list)
     return length;
 }
 
-/* Whether the list at *of has this name. */
+/* True if the list *(const char **)params has this name. */
 static bool listed(const char *name, void *params)
 {
     const char *list = *(const char **)params, *piece;
@@ -38,7 +38,7 @@ static bool has_grid(const struct declaration *d)
     return false;
 }
 
-/* Small values for required options that are missing: a plane, a kernel of 3 along each axis of the grid, 3. */
+/* Adds small values of required options that are missing: a grid of 6x12, a kernel of 3 on each axis, the number 3. */
 static int add_required(const char *word[], char key[PROBLEM_OPTIONS][32], int words, const struct declaration *d)
 {
     static const char *const kernels[] = {"3", "3", "3x3", "3x3x3"};
@@ -72,7 +72,7 @@ static status create(struct problem *p, const struct declaration *d, const struc
     return problem_create(p, d, words, word);
 }
 
-/* The letters that --sizes names. */
+/* Sets the sizes of a list such as "D=16,R=4". */
 static status set_sizes(struct problem *p, const char *list)
 {
     const char *piece;
@@ -127,8 +127,7 @@ bool problem_open_letter(char letter[4], const struct problem *p)
     return false;
 }
 
-/* What problem_shape refused; where that is a size it does not know, how to give
- * it, and all others that it would ask for next. */
+/* If the error of problem_shape is a letter without a size, returns one that names all such letters and --sizes. */
 static status name_open_letters(const struct problem *p, status error)
 {
     struct problem guess = *p;
@@ -141,7 +140,7 @@ static status name_open_letters(const struct problem *p, status error)
     return bad_input("size %s is not known, expected --sizes %s", first, list);
 }
 
-/* Shapes with small sizes for letters that are left open: primes, after 8, which groups of channels may divide. */
+/* Binds the letters that are left open: first to 8, so that groups may divide the channels, then to primes. */
 static status shape_small(struct problem *p, const char *without, status s)
 {
     static const size_t small[] = {8, 3, 5, 7, 11, 13, 17, 19};
@@ -154,8 +153,8 @@ static status shape_small(struct problem *p, const char *without, status s)
     return s;
 }
 
-/* The second of their shapes for the tensors of a list, where they have two. */
-static status take_second(struct problem *p, const char *list)
+/* Gives the tensors of a list the second of their shapes, if they have two. */
+static status set_second_shapes(struct problem *p, const char *list)
 {
     const struct tensor_row *rows = p->declaration->tensors;
     for (int r = 0; list && rows[r].name; r++) {
@@ -188,11 +187,11 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
         if (!problem_size(p, "N") && (s = problem_set_size(p, "N", p->grid.tokens)).code) return s;
     }
 
-    /* Step 2: the shapes, and how the tokens of x lie. */
+    /* Step 2: the shapes, and the grid of the tokens of x. */
     s = problem_shape(p, listed, &without);
     if (o->small) s = shape_small(p, without, s);
     if (s.code) return name_open_letters(p, s);
-    if ((s = take_second(p, o->second)).code) return s;
+    if ((s = set_second_shapes(p, o->second)).code) return s;
     if (!p->grid.axes) {
         char line[24];
         snprintf(line, sizeof line, "%zu", p->tensor[0].size[1]);

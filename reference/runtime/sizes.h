@@ -1,11 +1,7 @@
-/* sizes.h -- a problem without a file
+/* sizes.h -- a problem from given sizes, without a file
  *
- * Whoever wants an operator's parameters drawn, and not read, says in words what
- * a file would have told by its shapes: options, batch, channels, and the sizes of
- * letters that those leave open.  Programs and tests say it by one struct:
- *
- *     struct outline o = {.words = 2, .word = (const char *[]){"--heads", "6"}, .grid = "14x14",
- *                         .batch = 2, .channels = 96, .sizes = "D=16", .without = "b_qkv"};
+ *     struct problem_sizes o = {.words = 2, .word = (const char *[]){"--heads", "6"}, .grid = "14x14",
+ *                               .batch = 2, .channels = 96, .sizes = "D=16", .without = "b_qkv"};
  *     status s = problem_from_sizes(&problem, &lisa, &o);
  *     if (!s.code) s = problem_draw(&problem, seed, &block);
  *
@@ -22,27 +18,25 @@ extern "C" {
 
 struct problem_sizes {
     int words;
-    const char *const *word;    /* options of the operator, as problem_create takes them */
-    const char *grid;           /* --grid where word has none, or NULL */
+    const char *const *word;    /* the operator's options, for problem_create */
+    const char *grid;           /* --grid, or NULL if `word` has it */
     size_t batch, channels;
-    const char *sizes;          /* "D=16,R=4", parted by commas or blanks; NULL: none */
-    const char *without;        /* optional tensors that are absent, likewise; NULL: none */
-    const char *second;         /* tensors of the second of their shapes, "rpe", likewise; NULL: none */
-    bool small;                 /* required options and sizes that are left open get small values */
+    const char *sizes;          /* sizes of other letters, "D=16,R=4", separated by commas or spaces; or NULL */
+    const char *without;        /* optional tensors to leave out, such a list, too; or NULL */
+    const char *second;         /* tensors that have the second of their shapes, "rpe", such a list, too; or NULL */
+    bool small;                 /* missing required options and sizes get small values */
 };
 
-/* A problem with options, sizes and shapes, and without data.
+/* Makes a problem with sizes and shapes, without data.
  *
- * An operator that knows no grid takes its tokens for M and N where sizes says
- * nothing of them; without one, its tokens are a line.  Either way problem.grid is
- * how the tokens of x lie.
+ * If the operator has no option --grid, the number of tokens of o->grid is the size of M and N, unless o->sizes has
+ * them; without o->grid, problem.grid becomes a line of the tokens of x.
  *
- * Refused: what problem_create and problem_shape refuse; a letter that is not of the
- * operator's shapes, or not LETTER=n; a tensor that is not optional; letters left
- * open, all of which the message names. */
+ * Bad input: as for problem_create and problem_shape; a letter that is not in the operator's shapes; a word that is not
+ * LETTER=n; a tensor in o->without that is not optional.  If letters have no size, the message names all. */
 status problem_from_sizes(struct problem *p, const struct declaration *d, const struct problem_sizes *o);
 
-/* The first letter of the tensors in force that has no size yet; false where all have one. */
+/* The first letter without a size in the tensors in force; false if there is none. */
 bool problem_open_letter(char letter[4], const struct problem *p);
 
 #ifdef __cplusplus

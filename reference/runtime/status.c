@@ -4,9 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A message may quote a file's own bytes.  Whatever they are, it stays one
- * line and cannot steer a terminal: neither by control characters nor by those
- * that UTF-8 spells C2 80 ... C2 9F. */
+/* Control characters are those below 0x20, 0x7f, and in UTF-8 also C2 80 ... C2 9F. */
 void status_one_line(char *text)
 {
     for (unsigned char *p = (unsigned char *)text; *p; p++)

@@ -1,8 +1,7 @@
 /* status.h -- errors are values
  *
- * Every function of the library that can fail returns a status.  Nothing in
- * the library prints, exits or aborts; the programs print the message and
- * leave with the code.
+ * Every function of the library that can fail returns a status.  Nothing in the library prints, exits or aborts.  The
+ * programs print the message and exit with the code.
  *
  *     status s = grid_parse(&grid, text);
  *     if (s.code) return s;
@@ -18,8 +17,8 @@ extern "C" {
 
 enum status_code {
     STATUS_OK = 0,
-    STATUS_FAILURE = 1,         /* the machine's fault: memory, a file that cannot be written */
-    STATUS_BAD_INPUT = 2        /* the caller's fault */
+    STATUS_FAILURE = 1,         /* the machine failed: out of memory, a file that cannot be written */
+    STATUS_BAD_INPUT = 2        /* the caller has made an error */
 };
 
 typedef struct status {
@@ -38,11 +37,11 @@ status bad_input(const char *format, ...) PRINTF_LIKE(1, 2);
 status failure(const char *format, ...) PRINTF_LIKE(1, 2);
 status out_of_memory(const char *what);
 
-/* The same status with "WHERE: " put before its message; an OK status is
- * returned as it is.  An empty WHERE, a path that is none, shows as quotes. */
+/* The same status with "WHERE: " before its message.  An OK status does not change.  An empty WHERE is shown as ''. */
 status status_at(status s, const char *where);
 
-/* Writes '?' for what would end a line or steer a terminal, in text that a file has written. */
+/* Replaces control characters by '?'.  A message may quote the bytes of a file; it must neither end the line nor
+ * control the terminal. */
 void status_one_line(char *text);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* steps.c -- the plain steps that are nobody's subject; see steps.h */
+/* steps.c -- softmax, normalisation and GELU; see steps.h */
 
 #include "steps.h"
 #include <tgmath.h>

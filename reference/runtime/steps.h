@@ -1,7 +1,6 @@
-/* steps.h -- the plain steps that are nobody's subject
+/* steps.h -- softmax, normalisation and GELU, which naive and fast forms share
  *
- * All work in place on dense rows, are safe for any number of threads, and
- * let NaN through. */
+ * They work in place on dense rows, may be called by any number of threads, and propagate NaN. */
 
 #ifndef TWICETOLD_STEPS_H
 #define TWICETOLD_STEPS_H
@@ -12,21 +11,18 @@
 extern "C" {
 #endif
 
-/* x[j] <- exp(x[j]) / sum exp(x), the largest entry taken off first so that
- * nothing overflows. */
+/* x[j] <- exp(x[j]) / sum exp(x), computed with x minus its largest entry, so that nothing overflows. */
 void softmax(real *x, size_t n);
 
-/* x / max(|x|, 1e-12), as PyTorch's F.normalize: the zero row stays zero. */
+/* x / max(|x|, 1e-12), as PyTorch's F.normalize: a zero row stays zero. */
 void l2_normalise(real *x, size_t n);
 
-/* x Phi(x) with the exact normal distribution function, not the tanh fit. */
+/* x Phi(x), Phi the exact normal distribution function (erf), not the approximation by tanh. */
 real gelu(real x);
 
-/* (x - mean) / sqrt(variance + epsilon) gain + bias, the variance divided by
- * n.  gain and bias have n entries, or are NULL for 1 and 0.  The mean is
- * that of what lies beyond x[0], which is added again: so equal entries are
- * their own mean to the last bit, whose rounding a small epsilon would make
- * 1 / sqrt(epsilon) times as large. */
+/* (x - mean) / sqrt(variance + epsilon) gain + bias, the variance with divisor n.  gain and bias have n entries, or are
+ * NULL for 1 and 0.  The mean is x[0] plus the mean of x - x[0], so that equal entries have exactly their mean.  If it
+ * were rounded, the error would be multiplied by 1 / sqrt(epsilon). */
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon);
 
 #ifdef __cplusplus

@@ -27,20 +27,20 @@ struct tensors {                /* a list, in the order of the file */
     struct tensor *tensor;
 };
 
-/* A tensor of this name and shape; its data are uninitialised.  In two steps:
- * without data, which are NULL, and then with them. */
+/* A tensor of this name and shape, with uninitialised data.  In two steps: tensor_describe leaves data NULL,
+ * tensor_allocate allocates them. */
 status tensor_create(struct tensor *t, const char *name, int axes, const size_t *size);
 status tensor_describe(struct tensor *t, const char *name, int axes, const size_t *size);
 status tensor_allocate(struct tensor *t);
 
-/* Frees name and data; t may be released twice. */
+/* Frees name and data; a second call does nothing. */
 void tensor_release(struct tensor *t);
 void tensors_release(struct tensors *list);
 
 /* The tensor of that name, or NULL. */
 struct tensor *tensors_find(const struct tensors *list, const char *name);
 
-/* "[2, 196, 96]" into text of `size` bytes; returns text. */
+/* Writes "[2, 196, 96]" into text of `size` bytes; returns text. */
 char *shape_text(char *text, size_t size, int axes, const size_t *shape);
 
 #ifdef __cplusplus

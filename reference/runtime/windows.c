@@ -32,7 +32,7 @@ status windows_shift(struct windows *w, size_t shift)
     return status_ok();
 }
 
-/* A coordinate of the rolled plane on the plane, and back; size: of the axis. */
+/* From a coordinate on the rolled plane to one on the plane, and back.  `size` is that of the axis. */
 static size_t unrolled(const struct windows *w, size_t at, size_t size)
 {
     return at < size - w->shift ? at + w->shift : at + w->shift - size;
@@ -66,7 +66,7 @@ size_t windows_entry(const struct windows *w, size_t token)
 
 /* ---- the seam ---------------------------------------------------------------- */
 
-/* Whether a seam runs through this window between rows, or between columns. */
+/* True if a seam splits the rows, or the columns, of this window. */
 static bool split_rows(const struct windows *w, size_t window)
 {
     return w->shift && window / w->columns == w->rows - 1;
@@ -82,26 +82,27 @@ size_t windows_regions(const struct windows *w, size_t window)
     return (split_rows(w, window) ? 2u : 1u) * (split_columns(w, window) ? 2u : 1u);
 }
 
-struct window_region windows_region(const struct windows *w, size_t window, size_t side)
+struct window_region windows_region(const struct windows *w, size_t window, size_t region)
 {
-    bool below = split_rows(w, window), beside = split_columns(w, window);
-    size_t s = w->edge, seam = s - w->shift, row = beside ? side / 2 : side, column = beside ? side % 2 : 0;
+    bool by_row = split_rows(w, window), by_column = split_columns(w, window);
+    size_t s = w->edge, seam = s - w->shift;
+    size_t row = by_column ? region / 2 : region, column = by_column ? region % 2 : 0;
     if (!s) return (struct window_region){.rows = 1, .columns = w->entries};
     return (struct window_region){
         .top = row ? seam : 0, .left = column ? seam : 0,
-        .rows = !below ? s : row ? w->shift : seam, .columns = !beside ? s : column ? w->shift : seam,
+        .rows = !by_row ? s : row ? w->shift : seam, .columns = !by_column ? s : column ? w->shift : seam,
     };
 }
 
 size_t windows_region_of(const struct windows *w, size_t window, size_t entry)
 {
     size_t s = w->edge, seam = s - w->shift;
-    bool below = split_rows(w, window) && entry / s >= seam, beside = split_columns(w, window) && entry % s >= seam;
-    return (below ? split_columns(w, window) ? 2u : 1u : 0u) + (beside ? 1u : 0u);
+    bool below = split_rows(w, window) && entry / s >= seam, right = split_columns(w, window) && entry % s >= seam;
+    return (below ? split_columns(w, window) ? 2u : 1u : 0u) + (right ? 1u : 0u);
 }
 
-/* Along one axis the pairs are those of its windows, less 2 shift (edge - shift)
- * across the seam; of a box they are the product. */
+/* Along one axis each window has edge^2 pairs, and the seam separates 2 shift (edge - shift) of the last window's.  In
+ * the plane pairs are products of those of the two axes. */
 double windows_pairs(const struct windows *w)
 {
     double s = (double)w->edge, across = 2 * (double)w->shift * (s - (double)w->shift);

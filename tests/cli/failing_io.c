@@ -1,19 +1,13 @@
-/* failing_io.c -- a malloc that fails, an fsync that is interrupted, and a wrong exponential, for a program and all its
- * libraries (glibc only)
+/* failing_io.c -- faults for a program and its libraries, by LD_PRELOAD=failing_io.so (glibc only)
  *
- *     LD_PRELOAD=refusing.so REFUSE=12 REFUSE_ALL=1 REFUSE_REPORT=file build/twicetold ...
- *
- * While main runs, request number REFUSE (from 0) returns NULL; with REFUSE_ALL, all later ones, too.  The report has a
- * line for each of the first failed requests, with the file that made it, and after main "left N": blocks that the
- * program, cJSON, libpng or zlib did not free.
- *
- *     LD_PRELOAD=refusing.so SIGNAL_AT_FSYNC=15 build/twicetold ...
- *
- * The program receives the signal when it calls fsync: its temporary file is complete, and not yet renamed.
- *
- *     LD_PRELOAD=refusing.so EXPONENT=2 build/twicetold verify msa
- *
- * exp(x) becomes exp(EXPONENT x): the softmax of the naive forms is wrong.  Fast forms have an exponential of their own. */
+ *     FAIL_AT=12 FAIL_ALL=1 FAIL_REPORT=file
+ *         While main runs, request for memory number FAIL_AT (from 0) returns NULL; with FAIL_ALL, all later ones, too.
+ *         The report names the library or program of each of the first failed requests, a line each.  After main it has
+ *         "left N of M": N blocks that the program, cJSON, libpng or zlib did not free, M requests.
+ *     SIGNAL_AT_FSYNC=15
+ *         The program receives the signal in fsync, when its temporary file is complete but not yet renamed.
+ *     EXPONENT=2
+ *         exp(x) becomes exp(EXPONENT x): the softmax of the naive forms is wrong.  Fast forms do not call exp. */
 
 #define _GNU_SOURCE
 
@@ -43,8 +37,8 @@ void __libc_free(void *block);
 
 static atomic_bool armed;
 static char only[64];
-static atomic_long seen, rejected;
-static long reject = -1;
+static atomic_long seen, failed;
+static long fail_at = -1;
 static int all, report = -1;
 static const char *program;
 
@@ -58,20 +52,20 @@ static const char *file_of(const void *caller)
     return slash ? slash + 1 : about.dli_fname;
 }
 
-static void tell(const char *text)
+static void write_report(const char *text)
 {
     ssize_t ignored = report < 0 ? 0 : write(report, text, strlen(text));
     ignored += report < 0 ? 0 : write(report, "\n", 1);
     (void)ignored;
 }
 
-/* ---- blocks to be freed ------------------------------------------------------- */
+/* ---- blocks in use ------------------------------------------------------- */
 
 #define PLACES (1u << 16)
 static _Atomic(void *) place[PLACES];
 static atomic_long left;
 
-static bool is_ours(const void *caller)
+static bool is_watched(const void *caller)
 {
     const char *name = file_of(caller);
     return (program && !strcmp(name, program)) || !strncmp(name, "libcjson", 8) || !strncmp(name, "libpng", 6)
@@ -82,7 +76,7 @@ static size_t first_place(const void *block) { return ((uintptr_t)block >> 4) * 
 
 static void *remember(void *block, const void *caller)
 {
-    if (!block || !atomic_load(&armed) || !is_ours(caller)) return block;
+    if (!block || !atomic_load(&armed) || !is_watched(caller)) return block;
     for (size_t n = 0, at = first_place(block); n < 64; n++, at = (at + 1) % PLACES) {
         void *none = NULL;
         if (!atomic_compare_exchange_strong(&place[at], &none, block)) continue;
@@ -95,8 +89,8 @@ static void *remember(void *block, const void *caller)
 static void forget(void *block)
 {
     for (size_t n = 0, at = first_place(block); n < 64 && block; n++, at = (at + 1) % PLACES) {
-        void *this_one = block;
-        if (!atomic_compare_exchange_strong(&place[at], &this_one, NULL)) continue;
+        void *expected = block;
+        if (!atomic_compare_exchange_strong(&place[at], &expected, NULL)) continue;
         atomic_fetch_sub(&left, 1);
         break;
     }
@@ -104,23 +98,23 @@ static void forget(void *block)
 
 /* ---- requests ------------------------------------------------------------------ */
 
-static bool rejects(const void *caller)
+static bool fails(const void *caller)
 {
     if (!atomic_load(&armed) || (*only && strncmp(file_of(caller), only, strlen(only)) != 0)) return false;
     long number = atomic_fetch_add(&seen, 1);
-    if (reject < 0 || number < reject || (number > reject && !all)) return false;
-    if (atomic_fetch_add(&rejected, 1) < 8) tell(file_of(caller));
+    if (fail_at < 0 || number < fail_at || (number > fail_at && !all)) return false;
+    if (atomic_fetch_add(&failed, 1) < 8) write_report(file_of(caller));
     errno = ENOMEM;
     return true;
 }
 
-/* For Python: from now on only requests from files with this prefix count, from 0, and request `number` fails (-1:
- * none). Returns the number counted since the last call. */
-long refuse_of(const char *file, long number);
-long refuse_of(const char *file, long number)
+/* For Python: counts requests by files with this prefix, from 0, and fails request `number` (-1: none).  Returns the
+ * count since the last call. */
+long fail_requests_of(const char *file, long number);
+long fail_requests_of(const char *file, long number)
 {
     snprintf(only, sizeof only, "%s", file);
-    reject = number;
+    fail_at = number;
     return atomic_exchange(&seen, 0);
 }
 
@@ -128,17 +122,17 @@ long refuse_of(const char *file, long number)
 
 void *malloc(size_t bytes)
 {
-    return rejects(CALLER) ? NULL : remember(__libc_malloc(bytes), CALLER);
+    return fails(CALLER) ? NULL : remember(__libc_malloc(bytes), CALLER);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return rejects(CALLER) ? NULL : remember(__libc_calloc(count, size), CALLER);
+    return fails(CALLER) ? NULL : remember(__libc_calloc(count, size), CALLER);
 }
 
 void *realloc(void *block, size_t bytes)
 {
-    if (rejects(CALLER)) return NULL;
+    if (fails(CALLER)) return NULL;
     void *moved = __libc_realloc(block, bytes);
     if (moved || !bytes) forget(block);
     return remember(moved, CALLER);
@@ -146,17 +140,17 @@ void *realloc(void *block, size_t bytes)
 
 void *memalign(size_t alignment, size_t bytes)
 {
-    return rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    return fails(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    return fails(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-    void *got = rejects(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
+    void *got = fails(CALLER) ? NULL : remember(__libc_memalign(alignment, bytes), CALLER);
     if (!got) return ENOMEM;
     *block = got;
     return 0;
@@ -196,17 +190,17 @@ static main_function *their_main;
 
 static int watched_main(int count, char **words, char **environment)
 {
-    const char *number = getenv("REFUSE"), *path = getenv("REFUSE_REPORT"), *slash = strrchr(words[0], '/');
+    const char *number = getenv("FAIL_AT"), *path = getenv("FAIL_REPORT"), *slash = strrchr(words[0], '/');
     char text[80];
     program = slash ? slash + 1 : words[0];
-    reject = number ? strtol(number, NULL, 10) : -1;
-    all = getenv("REFUSE_ALL") != NULL;
+    fail_at = number ? strtol(number, NULL, 10) : -1;
+    all = getenv("FAIL_ALL") != NULL;
     report = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     atomic_store(&armed, true);
     int code = their_main(count, words, environment);
     atomic_store(&armed, false);
     snprintf(text, sizeof text, "left %ld of %ld", atomic_load(&left), atomic_load(&seen));
-    tell(text);
+    write_report(text);
     return code;
 }
 

@@ -1,7 +1,5 @@
-"""test_faults.py -- programs whose requests for memory fail
-
-tests/cli/failing_io.c lets request n of a command fail, n = 0, 1, ...: alone, and with all later ones.  Requests of
-libraries count, too.
+"""test_faults.py -- requests for memory fail: request n = 0, 1, ... of a command and its libraries, alone and with all
+later ones (tests/cli/failing_io.c)
 """
 import os
 import signal
@@ -41,8 +39,7 @@ def by_onednn(report):
 
 
 def ended_by_a_library(status, report):
-    """Without memory, FFTW aborts; oneDNN throws an exception that nothing catches, or calls code that it could not
-    make."""
+    """Without memory, FFTW aborts; oneDNN throws an uncaught exception, or calls code that it could not generate."""
     return (status == -signal.SIGABRT and (by_onednn(report) or report.startswith("libfftw3"))
             or status == -signal.SIGSEGV and by_onednn(report))
 
@@ -54,23 +51,23 @@ class Memory(suite.Case):
         super().setUp()
         for seed, to in ("png-colour", "p.png"), ("idx", "i.idx"):
             seed = read(f"{suite.TREE}/tests/fuzz/images/{seed}")
-            write(to, seed[2:])                         # the first two bytes are for the fuzz target
+            write(to, seed[2:])                         # without the two bytes for the fuzz target
         suite.write_tensors("f.in", {"y": ([1, 2, 3, 1], 6 * (0.5,))}, "F32")
         for words in INPUTS:
             self.succeeds(words)
         self.files = {*os.listdir(), "report", "y"}
 
     def run_without(self, words, n, every):
-        """Run a command whose request n fails (-1: none), or n and all later ones; return its result and the report."""
-        more = {"LD_PRELOAD": SHIM, "REFUSE": str(n), "REFUSE_REPORT": "report", "OMP_NUM_THREADS": "1"}
+        """Run a command whose request n (-1: none), or n and all later ones, fail; return its result and the report."""
+        more = {"LD_PRELOAD": SHIM, "FAIL_AT": str(n), "FAIL_REPORT": "report", "OMP_NUM_THREADS": "1"}
         if every:
-            more["REFUSE_ALL"] = "1"
+            more["FAIL_ALL"] = "1"
         done = suite.run(words, env={**os.environ, **more})
         return done, read("report").decode()
 
     def check(self, done, report, words, expected):
-        """The command succeeds, or its exit status is 1 and it prints one line; then the old output is unchanged.  All
-        memory is freed, and no file is left.  FFTW and oneDNN may end the process."""
+        """The command succeeds, or prints one line, exits with status 1 and keeps the old output.  It frees all memory
+        and leaves no file.  FFTW and oneDNN may end the process."""
         self.assertTrue("\nleft" not in report or "\nleft 0 " in report, "leaks")
         self.assertEqual(read("y"), b"old" if done.status else expected)
         if ended_by_a_library(done.status, report):
@@ -83,7 +80,8 @@ class Memory(suite.Case):
             self.assertIn("not enough memory", done.err)
 
     def fail_requests(self, words, every, step):
-        """Let each request of a command fail; return how many did.  Steps: FFTW `step`, oneDNN 997."""
+        """Fail each request of a command; return their number.  After 60 requests only every `step`th; of oneDNN's,
+        every 997th."""
         write("y", b"old")
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)

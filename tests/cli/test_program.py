@@ -1,8 +1,4 @@
-"""test_program.py -- the programs on the command line
-
-Runs the `twicetold` and `measure` of a build, and every program that computes a figure.
-Bad input must give exit status 2, one line on stderr, and no file.
-"""
+"""test_program.py -- the programs of a build: `twicetold`, `measure`, and every program that computes a figure"""
 import cmath
 import collections
 import glob
@@ -21,7 +17,7 @@ sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import BUILD, DOUBLE, TREE, read, read_tensors, run, write, write_tensors
 
-NARROW = read(os.path.join(BUILD, "twicetold"))[4] == 1     # addresses of 32 bits (ELF)
+NARROW = read(os.path.join(BUILD, "twicetold"))[4] == 1     # 32-bit addresses (ELF)
 
 PRECISION = "double" if DOUBLE else "float"
 ROUNDOFF = 2.0 ** -53 if DOUBLE else 2.0 ** -24     # the largest relative error of one rounding
@@ -30,14 +26,14 @@ PYTHON = shlex.split(os.environ.get("PYTHON") or sys.executable)
 
 
 class Case(suite.Case):
-    """Each test has the file `in`: a 2x2 grid, one channel, query and key 0, value x.  All scores are equal, so every
-    output is the mean of x = 0, 1, 4, 9: exactly 3.5."""
+    """Each test has the file `in`: a 2x2 grid, one channel, query and key 0, value x = 0, 1, 4, 9.  All scores are
+    equal, so every output is exactly the mean, 3.5."""
 
     def setUp(self):
         super().setUp()
         write_tensors("in", {"x": ([1, 4, 1], [0, 1, 4, 9]), "w_qkv": ([3, 1], [0, 0, 1])})
 
-    def says_and_is_stopped(self, words, text, out):
+    def prints_and_is_killed(self, words, text, out):
         """Kill the program as soon as its stderr contains the text."""
         said = b""
         with subprocess.Popen(suite.command(words), stdout=out, stderr=subprocess.PIPE) as process:
@@ -53,7 +49,7 @@ class Case(suite.Case):
 
 # ---- bad input
 
-UNCOUNTED = "its size overflows"        # of larger tensors, with addresses of 32 bits
+UNCOUNTED = "its size overflows"        # larger tensors with 32-bit addresses
 
 BAD = [
     ("", "found no command, expected list, help"),
@@ -253,12 +249,12 @@ class BadInput(Case):
         os.truncate("vast", len(header) + 1600000012)       # a sparse file of zeros
         self.for_each(self.fails, BAD)
 
-    # HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13 multiply-adds.
-    # That cannot be run here: a smaller limit shows what --max-work lifts, and measure is stopped after its message.
+    # HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13 multiply-adds,
+    # too many to run here: measure is killed after its warning.
     HOURS = "measure hilo --grid 5x7 --heads 4 --alpha 0.5 --window 1800 --channels 8 --form fast --repeats 1"
     WARNING = "a run of 8.4e+13 multiply-adds may take hours"
 
-    def test_work_of_hours_is_asked_about(self):
+    def test_long_work_needs_permission(self):
         hilo = "hilo --grid 5x7 --heads 4 --alpha 0.5 --window"
         self.succeeds(f"parameters {hilo} 2 --channels 8 -o y")
         self.for_each(self.fails, (
@@ -270,25 +266,25 @@ class BadInput(Case):
             ("apply msa --grid 2x2 --form cuda --device host --max-work 43 in -o z",
              "makes 44 multiply-adds, allowed are 43 (option --max-work)")))
         self.succeeds("apply msa --grid 2x2 --max-work 44 in -o z")
-        self.says_and_is_stopped(self.HOURS, self.WARNING + "\n", subprocess.DEVNULL)
+        self.prints_and_is_killed(self.HOURS, self.WARNING + "\n", subprocess.DEVNULL)
 
-    def test_on_a_terminal_work_of_hours_needs_yes(self):
+    def test_long_work_on_a_terminal_needs_yes(self):
         done = self.run_on_terminal(self.HOURS)
         self.assertEqual(done.status, 0, done.err)
         self.assertIn(f"left out, {self.WARNING}; --yes", done.err)
         _, terminal = self.open_terminal()
-        self.says_and_is_stopped(self.HOURS + " --yes", self.WARNING + "\n", terminal)
+        self.prints_and_is_killed(self.HOURS + " --yes", self.WARNING + "\n", terminal)
 
 
 # ---- output files
 
 def limit_files():
-    """Writing more than 4096 bytes to a file fails, as on a full disk."""
+    """Limit files to 4096 bytes, to simulate a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
 def leave_folder():
-    """Go to a new folder and remove it."""
+    """Change to a folder that no longer exists."""
     os.mkdir("vanishing")
     os.chdir("vanishing")
     os.rmdir("../vanishing")
@@ -303,15 +299,15 @@ class Output(Case):
         self.succeeds("parameters msa --grid 32x32 --channels 4 -o in")
         write_tensors("map", {"y": ([1, 32, 32, 4], [i % 7 for i in range(4096)])})
         write("y", b"old")
-        # Commands that write more than 4096 bytes, without their output.  For the last one the data alone are fewer:
-        # the header is buffered, and on a full disk the command fails only when it closes the file.
+        # Commands that write more than 4096 bytes, without -o.  The last one fails only when it closes a file on a full
+        # disk: its data alone are shorter, and its header is buffered.
         self.writers = (f"apply msa --grid 32x32 {here}/in", f"spectrum {here}/map", "tokens --grid 32x32 --channels 4",
                         "parameters msa --grid 32x32 --channels 4",
                         f"tokens --grid {505 if DOUBLE else 1010} --channels 1")
 
     def test_no_output_is_half_written(self):
-        """After an error the old file is as it was and no other is left.  If the output is a link, the file that it
-        names is replaced."""
+        """After an error the old file is unchanged and no other is left.  If the output is a link, its target is
+        replaced."""
         os.mkdir("inner")
         os.mkfifo("pipe")
         os.symlink("nowhere", "dangling")
@@ -343,9 +339,9 @@ class Output(Case):
             read_tensors("y")
             self.assertTrue(os.path.islink("link"))
 
-    def test_an_interrupted_command_leaves_nothing_beside(self):
-        """The signal comes when the command syncs its temporary file, which holds all by then.  A killed command leaves
-        that file, and the next one removes it."""
+    def test_an_interrupted_command_leaves_no_file(self):
+        """The signal arrives when the command syncs its temporary file, which is then complete.  SIGKILL leaves that
+        file, and the next command removes it."""
         if suite.WRAPPER or "ASAN_OPTIONS" in os.environ:
             self.skipTest("no other library may be loaded first")
         before = sorted(os.listdir())
@@ -373,10 +369,9 @@ class Output(Case):
         self.output_is_lost()
 
     def test_a_line_of_output_that_is_lost_is_a_failure(self):
-        """Line buffering, as with stdbuf -oL: at exit nothing is left to write, and only the stream's error flag shows
-        the loss."""
+        """With line buffering nothing is left to write at exit: only the stream's error flag shows the loss."""
         if "ASAN_OPTIONS" in os.environ or not os.access(self.STDBUF, os.R_OK):
-            self.skipTest(f"there is no {self.STDBUF}, or the sanitizers want to be loaded first")
+            self.skipTest(f"no {self.STDBUF}, or sanitizers must be loaded first")
         self.output_is_lost(env={**os.environ, "_STDBUF_O": "L", "LD_PRELOAD": self.STDBUF})
 
 
@@ -384,7 +379,7 @@ class Output(Case):
 
 class Commands(Case):
     def test_apply_writes_y(self):
-        """Fast is the default form: on 64 tokens of 12 channels its bytes differ from those of naive."""
+        """Fast is the default form: on 64 tokens of 12 channels its bytes differ from naive's."""
         for words in ("--grid 2x2 in -o y",
                       "-o y --form naive in --grid 4",
                       "--window 2 --grid 2x2 -o y --scale -3 --form fast in",
@@ -403,7 +398,7 @@ class Commands(Case):
         self.assertTrue(read("x") == read("y"))
         self.assertTrue(read("x") != read("z"))
 
-    def test_a_value_may_stand_behind_an_equals_sign(self):
+    def test_values_may_follow_an_equals_sign(self):
         self.succeeds("parameters msa --grid=2x2 --channels=4 --seed=1 -o any")
         self.succeeds("apply msa --grid=2x2 --form=naive --scale=-3 any -o y")
         self.succeeds("apply msa --grid 2x2 --form naive --scale -3 any -o z")
@@ -414,7 +409,7 @@ class Commands(Case):
         self.assertEqual(done.status, 0, done.err)
         self.assertIn("msa\tnaive\t4x4\t16\t4\t", done.out)
 
-    def test_the_program_explains_itself(self):
+    def test_help_and_version_are_printed(self):
         self.for_each(lambda words, answer: self.assertIn(answer, self.succeeds(words), words), (
             ("list", "lisa       naive fast"), ("list", "msa        naive fast cuda1 cuda2"), ("list", " (host"),
             ("help apply", "--device N"), ("help msa", "[--device N]"), ("help", "usage: twicetold COMMAND"),
@@ -444,7 +439,7 @@ class Commands(Case):
         return [(name, forms) for name, *forms in (line.split(" (")[0].split() for line in lines)]
 
     def test_every_letter_is_defined(self):
-        """help defines each letter of an operator's shapes once, and no other; no heading is empty."""
+        """help defines exactly the letters of an operator's shapes, each once; no heading is empty."""
         def letters_are_defined(operator, _):
             text = self.succeeds(f"help {operator}")
             shapes = re.findall(r"^  \w+ +(\[.*\])", text.partition("\ntensors that ")[2], re.M)
@@ -459,7 +454,7 @@ class Commands(Case):
 
         self.for_each(letters_are_defined, self.operators())
 
-    def test_the_shell_is_told_what_may_come_next(self):
+    def test_completions_are_offered(self):
         def offers(words, offered, other):
             out = self.succeeds(f"complete {words}")
             self.assertIn(offered, out, words)
@@ -482,7 +477,7 @@ class Commands(Case):
         self.for_each(self.parameters_apply_and_compare, self.operators())
 
     def parameters_apply_and_compare(self, operator, forms):
-        # Step 1: the required options, two heads, and sizes for the letters that are open.
+        # Step 1: required options, two heads, and sizes for the open letters.
         text, values = self.succeeds(f"help {operator}"), {"GRID": "4x4", "KERNEL": "3x3"}
         options = " --heads 2" if "[--heads N]" in text else ""
         for name, value in re.findall(r"^  --(\S+) (\S+) +required", text, re.M):
@@ -492,7 +487,7 @@ class Commands(Case):
         for number in range(2, 2 + sizes.count("=n")):
             sizes = sizes.replace("=n", f"={number}", 1)
 
-        # Step 2: inputs.  The same seed gives the same bytes with any number of threads.
+        # Step 2: a seed gives the same bytes with any number of threads.
         for more, path, threads in ("", "x", "1"), (" --seed=1", "y", "4"), (" --seed 2", "z", "1"):
             self.succeeds(f"{draw}{sizes}{more} -o {path}", env={**os.environ, "OMP_NUM_THREADS": threads})
         self.assertTrue(read("x") == read("y"))
@@ -500,10 +495,10 @@ class Commands(Case):
         done = run("compare x z")
         self.assertEqual(done.status, 1, done.err)
         for line in done.out.splitlines()[1:]:
-            self.assertTrue(line.endswith("beyond"), f"the same with another seed: {line}")
+            self.assertTrue(line.endswith("beyond"), f"equal with another seed: {line}")
 
-        # Step 3: every form, and every kernel version emulated, against naive.  compare uses its own tolerance, or 64
-        # times the rounding of the factors if a kernel version rounds them (test_promises.c).
+        # Step 3: every form and every emulated kernel version equals naive, within compare's tolerance, or within 64
+        # roundings of the factors if a version rounds them (properties.h).
         self.assertEqual(forms[:2], ["naive", "plain"])
         self.succeeds(f"apply {operator}{options} --form naive x -o y")
         for form in forms[1:]:
@@ -513,7 +508,7 @@ class Commands(Case):
             self.succeeds("compare z y" + (f" --tolerance {64 * rounding}" if rounding else ""))
 
     def verified(self, words, status=0, **settings):
-        """Run verify; return the lines of its table by form: largest error, bound, rms, bound, and perhaps a word."""
+        """Run verify; return its table by form: largest error, bound, rms, bound, and perhaps "beyond"."""
         done = run(f"verify {words}", **settings)
         self.assertEqual(done.status, status, f"{words}: {done.out}{done.err}")
         return {form: entries for form, *entries in map(str.split, done.out.splitlines()[3:])}
@@ -538,7 +533,7 @@ class Commands(Case):
             self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
 
     def test_verify_draws_what_parameters_draws(self):
-        """The same error as that of two results of apply."""
+        """Its error is that of two results of apply."""
         sizes = "msa --grid 5x7 --channels 6 --batch 3 --seed 4 --without w_o,b_o"
         self.succeeds(f"parameters {sizes} -o w")
         for form in "fast", "naive":
@@ -547,9 +542,9 @@ class Commands(Case):
         self.assertEqual(self.verified(sizes)["fast"][2], rms)
 
     def test_verify_finds_a_wrong_form(self):
-        """A wrong exponential spoils the naive softmax; the smallest change exceeds only the bound of the rms.  NaN is
-        beyond, in one form or in both.  The bounds are 32 sqrt(T) u and an eighth of it, with T multiply-adds for each
-        of the 2 x 72 x 12 entries of y, from --max-work."""
+        """A wrong exponential in the naive softmax: the smallest change exceeds only the bound of the rms.  NaN is
+        beyond, in one form or in both.  The bounds are 32 sqrt(T) u and an eighth of it, T multiply-adds for each of
+        the 2 x 72 x 12 entries of y."""
         work = float(re.search(r"makes (\S+) multiply-adds", run("verify msa --max-work 1").err)[1])
         bound = 32 * math.sqrt(work / (2 * 72 * 12)) * ROUNDOFF
         for entries in self.verified("msa").values():
@@ -566,7 +561,7 @@ class Commands(Case):
             self.assertEqual(entries[4:], ["beyond"] * status)
 
     def test_tokens_depend_on_the_seed(self):
-        """Of an image the seed makes the projection; without images, the noise."""
+        """The seed determines the projection of images, or the noise."""
         write("shades", struct.pack(">IIII", 0x803, 1, 12, 20) + random.Random(1).randbytes(240))
         for images, origin in ((" --images shades", "images 0 ... 0 of shades, mosaics of 1x1, 4x4 patches$"),
                                ("", "(1/f noise of seed {}|images 0) ")):
@@ -577,11 +572,10 @@ class Commands(Case):
             self.assertTrue(read("x") != read("z"))
 
     def test_spectrum_writes_the_explicit_sum(self):
-        """Next to each other in a row are 2 and 1, times 1 and e^2 in channel 0, e and e^3 in channel 1.
-        test_spectrum.c sums planes of any numbers.
+        """For planes that are 0 but for neighbours 2 and 1, times 1 and e^2 in channel 0, e and e^3 in channel 1.
 
         Tolerance: 64 u.  Transforms of 30 numbers take some ten roundings of the largest magnitude, three times the
-        smallest; the logarithms are up to 5."""
+        smallest; logarithms are up to 5."""
         scales = [(1, math.e), (math.e ** 2, math.e ** 3)]
         y = [tap * scale for image in scales for tap in (2, 1, *28 * [0]) for scale in image]
         expected = [1 + c + math.log(abs(2 + cmath.exp(2j * math.pi * (v - 2) / 5)))
@@ -596,26 +590,25 @@ class Commands(Case):
 # ---- resample
 
 def golden(name):
-    """A plane of two channels, and the same resampled by PyTorch (tests/pytorch/resample.py)."""
+    """A plane of two channels, before and after resampling by PyTorch (tests/pytorch/resample.py)."""
     tensors = read_tensors(f"{TREE}/tests/golden/resample/plane_{name}.safetensors")
     return tensors["x"][1], tensors["y_expected"][1]
 
 
 def wave(H, W):
-    """One period along each axis, over the number of tokens, since resampling keeps sums; two equal channels."""
+    """One period along each axis in two equal channels, over the number of tokens, since resampling keeps sums."""
     return [math.cos(2 * math.pi * (i // W / H + i % W / W)) / (H * W) for i in range(H * W) for _ in range(2)]
 
 
 def repeated(plane, channels, as_rows):
-    """The two channels of a plane alternately: [channels][entries] as rows, else [entries][channels]."""
+    """The two channels of a plane, alternately: [channels][entries] if as_rows, else [entries][channels]."""
     rows = [plane[channel % 2::2] for channel in range(channels)]
     return [value for row in (rows if as_rows else zip(*rows)) for value in row]
 
 
 class Resample(Case):
     def test_resample_fits_tensors_to_another_grid(self):
-        """LiSA's kernels, an RPE, the ghost matrices [C, P] of msa, a position table.  All other tensors are copied.
-        By zeros, a wave keeps its period in images (test_lisa.c).
+        """LiSA's kernels, an RPE, msa's ghost matrices [C, P], a position table; other tensors are copied.
 
         Tolerance: 64 u of the largest entry, for sums of at most 30 products with weights of about 1."""
         kernels = "lisa --grid 6x5 --heads 2 --channels 4 --sizes D=3", "lisa --heads 2 --from 6x5 --to 9x8 --by"
@@ -673,8 +666,8 @@ class Compare(Case):
         self.assertIn(text, done.err if status == 2 else done.out, f"{a} {b}{options}")
 
     def test_compare_measures_against_b(self):
-        """compare prints the largest and the root mean square difference over the root mean square of B: 1 and 0.5 for
-        B = (3, 1, 1, 5), A with 6 in place of 3, sqrt(36/4) = 3.  Times `tiny`, B is smaller than rounding of ones."""
+        """compare prints the largest and the root mean square difference over B's root mean square: 1 and 0.5 for
+        A = (6, 1, 1, 5), B = (3, 1, 1, 5), whose rms is 3.  Times `tiny`, B is smaller than rounding errors of ones."""
         tiny, small, root, more, usual = (2.0 ** -40, 2.0 ** -30, "2.7e-12", "2.8e-12", "        1e-10") if DOUBLE \
             else (2.0 ** -27, 2.0 ** -13, "2.2e-08", "2.3e-08", "       0.0001")
         nan, inf, zero = math.nan, math.inf, (0, 0, 0, 0)
@@ -711,15 +704,15 @@ class Compare(Case):
             (1e-37, (6, 1, 1, 5), (3, 1, 1, 5), " --tolerance 1.0001", "1          0.5", 0)))
 
     def test_compare_finds_tensors_by_name(self):
-        """Control characters in a name must not reach the terminal."""
+        """Control characters in names do not reach the terminal."""
         a, b, c = ([1], [1]), ([1], [2]), ([1], [3])
         first = {"a\x1b[31m\n": a, "b": b, "c": c}
         self.compare(first, {"b": b, "a\x1b[31m\n": a, "c": c}, "", "a?[31m?                     0            0", 0)
         self.compare(first, {"b": b, "a": a, "c": c}, "", "tensor a: in B and not in A", 2)
         self.compare(first, {"b": b, "c": c}, "", "tensor a?[31m?: in A and not in B", 2)
 
-    def test_compare_sees_what_float_does_not(self):
-        """Both builds compare F64 as double: 1e-9 in one of four ones exceeds the 1e-10 allowed to two files of F64."""
+    def test_compare_uses_double(self):
+        """Both builds compare F64 in double: an error of 1e-9 exceeds the tolerance 1e-10 of two F64 files."""
         write_tensors("a", {"t": ([4], [1, 1, 1, 1 + 1e-9])}, "F64")
         write_tensors("b", {"t": ([4], [1, 1, 1, 1])}, "F64")
         done = run("compare a b")
@@ -734,7 +727,7 @@ class Measure(Case):
     MEASURED = "measure msa --grid 8x8 --channels 4 --form naive --repeats 1"
 
     def assert_measures(self, words, rows, messages, others=()):
-        """The table has these rows, stderr these messages; the texts in `others` are in neither."""
+        """The table has exactly these rows, stderr these messages, and neither the texts in `others`."""
         done = run(words)
         self.assertEqual(done.status, 0, f"{words}: {done.err}")
         for row in rows:
@@ -752,8 +745,8 @@ class Measure(Case):
             ["msa\tnaive\t8x8", "msa\tfast\t8x8", "msa\tfast\t64x64"],
             ["naive 64x64, 1 thread: left out: needs ", "msa 256x256: left out: needs "])
 
-    def test_measure_does_as_its_options_say(self):
-        """No run takes less than 1e-300 s, and no thousand runs take 10^6 s."""
+    def test_measure_follows_its_options(self):
+        """A run takes more than 1e-300 s, and a thousand less than 10^6 s."""
         two, three = "msa\tfast\t2x2\t4\t4\t1\t1\t1\t", "msa\tfast\t3x3\t9\t4\t1\t1\t1\t"
 
         def measures(options, rows, message, other):
@@ -774,7 +767,7 @@ class Measure(Case):
              "2 threads: beside naive: agrees to ", "hours")))
 
     def test_measure_keeps_what_it_timed(self):
-        """The file's last tensor, y, is to the bit what apply makes of the others."""
+        """The file's last tensor, y, equals to the bit what apply makes of the others."""
         self.assert_measures("measure msa --grid 3x4 --channels 8 --form fast --repeats 20 --keep kept",
                              ["msa\tfast\t3x4\t"], [])
         kept = read_tensors("kept")
@@ -802,7 +795,7 @@ class Measure(Case):
 
 Step = collections.namedtuple("Step", "path stage target source adds operator options")
 
-# Small networks of images and of video; `pictures` make two inputs, whose shorter edge is scaled to `covered` pixels.
+# Small networks of images and video; `pictures` make two inputs, whose shorter edge is scaled to `covered` pixels.
 Little = collections.namedtuple("Little", "name grid depths widths heads pictures covered")
 LITTLE = (Little("litv2-s", "32x32", (1, 1, 2, 1), (6, 12, 24, 48), (1, 2, 4, 4), 2, 36),
           Little("structvit-b-4-1-video", "2x32x32", (1, 1, 1, 1), (4, 6, 8, 20), (1, 1, 2, 4), 4, 36),
@@ -837,7 +830,7 @@ class Networks(Case):
         return steps
 
     def apply_words(self, little, step, tokens):
-        """The command that applies a step to the file `before`.  After the first step a video has one frame."""
+        """The command that applies a step to the file `before`.  A video has one frame after the first step."""
         options = re.split(r" with(?:out)? ", step.options)[0].replace("%K", "7")
         if step.stage < 4:
             C, h = little.widths[step.stage], little.heads[step.stage]
@@ -862,17 +855,17 @@ class Networks(Case):
             self.fails(words, f"tensor x: found [1, {tokens}, {channels}], expected [B, 784, 1], the pixels of")
 
     def test_a_network_is_its_steps(self):
-        """A network sees its pictures in order.  Before each step, its input and its parameters are written.  From
-        them, apply computes the input of the next step, the outputs of the stages and the logits, to the bit.  All
-        parameters are the weights of the network, and the kinds of step are those of its profile.
+        """From the input and parameters of each step, which --before writes, apply computes the input of the next step,
+        the outputs of stages and the logits, to the bit.  All parameters are the network's weights, and the kinds of
+        step are those of its profile.
 
         Tolerance of pixels: 16 u.  Byte / 255 and the mean are rounded once, over deviations of 0.22; the quotient, up
         to 3, twice."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
     def see_pictures(self, little):
-        """Writes x, the pixels, and z, the outputs of all stages."""
-        # Step 1: pictures whose shorter edge need not be scaled, so that their middle is taken and normalised.
+        """Write x, the pixels, and z, the outputs of all stages."""
+        # Step 1: pictures that need no scaling are cropped to their middle and normalised.
         *frames, H, W = map(int, little.grid.split("x"))
         height, width, expected = little.covered, little.covered + 8, []
         top, left, half = (height - H) // 2, (width - W) // 2, little.pictures // 2
@@ -890,7 +883,7 @@ class Networks(Case):
         self.assertEqual(x[0], [2, math.prod(frames) * H * W, 3])
         self.assert_close(x[1], expected, 16 * ROUNDOFF)
 
-        # Step 2: stages.
+        # Step 2: the stages depend on the order of pictures.
         write_tensors("x", {"x": x})
         self.succeeds(words_of(little, "--random 3 --stages --input x -o z"))
         for order, path in (pictures, "y"), (swapped, "w"):
@@ -904,7 +897,7 @@ class Networks(Case):
             self.assertNotEqual(first, second, name)
             self.assertTrue(others[name] == (shape, second + first), name)
 
-        # Step 3: logits alone, and a profile.
+        # Step 3: logits alone, without and with a profile.
         for option in "", " --profile":
             out = self.succeeds(words_of(little, f"--random 3{option} -o y {pictures}"))
             self.assertEqual(read_tensors("y"), {"logits": made["logits"]})
@@ -939,7 +932,7 @@ class Networks(Case):
         self.check_profile(little, counts, costs)
 
     def check_weights(self, little, weights):
-        """Those of seed 3, in a file; test_network.c leaves out each of them."""
+        """The collected weights, in a file, equal those of seed 3."""
         write_tensors("w", weights)
         self.succeeds(words_of(little, "--weights w --stages --input x -o y"))
         self.assertTrue(read("y") == read("z"))
@@ -950,7 +943,7 @@ class Networks(Case):
         self.fails(words_of(little, "--weights w --input x -o y"), f"{little.name}: w: tensor {missing}: missing")
 
     def check_profile(self, little, counts, costs):
-        """The profile has these kinds of step, and their multiply-adds in three digits.  Times are numbers."""
+        """The profile has these kinds of step and their multiply-adds, in three digits; times are numbers."""
         units = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
         head, *lines = self.succeeds(words_of(little, "--random 3 --profile --input x -o y")).splitlines()
         self.assertTrue(head.startswith("step "), head)
@@ -973,7 +966,7 @@ class Networks(Case):
 # ---- figures
 
 class Figures(Case):
-    # The arguments of those programs and scripts that need some.
+    # Arguments of the programs and scripts that need some.
     ARGUMENTS = {
         "chopd-boxes": "0.001 5 7", "cuda": "msa --grid 3x3 --channels 4",
         "ladder": "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2", "roofline": "0.001 1048576",
@@ -981,7 +974,7 @@ class Figures(Case):
         "lisa-error": "49 7x7 12x12", "chopd-error": "14", "chopd-rank": "2 1 2 5", "networks-accuracy": "100"}
 
     def assert_finite(self, name, done):
-        """The program of a figure succeeds and prints numbers, all of them finite."""
+        """A figure's program succeeds and prints finite numbers."""
         self.assertEqual(done.status, 0, f"{name}: {done.err}")
         numbers = []
         for field in " ".join(line for line in done.out.splitlines() if not line.startswith("#")).split():
@@ -1002,13 +995,13 @@ class Figures(Case):
                 self.assert_finite(name, run(f"figures/{'ladders' if name == 'ladder' else 'bench'}/{name} {words}"))
 
     def run_script(self, *words):
-        """Run a script of figures/; its libraries are those of this build."""
+        """Run a script of figures/ with the libraries of this build."""
         done = subprocess.run([*PYTHON, *words], env={**os.environ, "BUILD": BUILD}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=suite.SECONDS)
         return suite.Result(done.returncode, done.stdout, done.stderr)
 
     def test_maps_are_computed(self):
-        """Every figure that a script lists if it is given no name; an argument more is an error."""
+        """Every figure that a script lists; an additional argument is an error."""
         if self.run_script("-c", "import numpy").status:
             self.skipTest("NumPy is missing")
         for script, least in (f"{TREE}/figures/maps.py", 14), (f"{TREE}/figures/network_maps.py", 9):
@@ -1024,9 +1017,8 @@ class Figures(Case):
                     self.assertEqual((done.status, done.out, done.err.count("\n")), (2, "", 1), f"{name}: {done.err}")
 
     def test_counts_in_figures_are_those_of_the_kernels(self):
-        """Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions
-        would take a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included
-        (test_cuda_counts.c)."""
+        """Counts every line of figures/*/*-cuda.tsv again, except those of first versions, which would take a minute
+        (tests/cuda/counts.tsv has them); no other version is missing."""
         lines = versions = 0
         for path in glob.glob(f"{TREE}/figures/*/*-cuda.tsv"):
             counted = ""

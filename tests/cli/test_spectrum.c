@@ -1,8 +1,8 @@
-/* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (spectrum.h)
+/* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (log_spectrum.h)
  *
- * P = H W points, F(u,v) the transform, |y| the length of a plane.  The error of an FFT is at most 7 u log2 P of its
- * length sqrt(P) |y| (Higham 2002, thm 24.2).  FFTW sums a prime axis of n points with another (n + 4) u, the explicit
- * sum takes P u.  If a magnitude is off by d, its logarithm is off by at most -log(1 - d/|F|). */
+ * P = H W points, F(u,v) the transform, |y| the norm of a plane.  An FFT errs by at most 7 u log2 P of its norm sqrt(P)
+ * |y| (Higham 2002, thm 24.2); FFTW's sum over a prime axis of n points adds (n + 4) u, the explicit sum P u.  An error
+ * d of a magnitude changes its logarithm by at most -log(1 - d/|F|). */
 
 #include "../support/support.h"
 #include <math.h>
@@ -10,12 +10,12 @@
 
 #define PI 3.14159265358979323846264338327950288L
 
-/* Grids one wide, odd, prime and not square. */
+/* Grids of width 1, odd, prime and not square. */
 static const struct { size_t H, W; } size[] = {
     {1, 1}, {1, 2}, {1, 7}, {7, 1}, {2, 1}, {2, 2}, {4, 4}, {5, 6}, {6, 5}, {3, 11}, {8, 12}, {13, 13},
 };
 
-/* |F(u,v)| of channel c of image b by the sum of spectrum.h; angles are reduced in whole numbers first. */
+/* |F(u,v)| of channel c of image b by the sum of log_spectrum.h, with integer reduction of angles. */
 static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, size_t H, size_t W, size_t C)
 {
     long double re = 0, im = 0;
@@ -29,7 +29,7 @@ static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, s
     return (double)hypotl(re, im);
 }
 
-/* sqrt(P) |y|, the bound of |F|. */
+/* sqrt(P) |y|, which bounds |F|. */
 static double most(const real *y, size_t b, size_t c, size_t P, size_t C)
 {
     double squares = 0;
@@ -76,7 +76,7 @@ START_TEST(spectrum_is_the_explicit_sum)
 }
 END_TEST
 
-/* HiLo, Algorithm 1, log before mean: strengths 1 and 4 give log 2, not log 2.5; a dark image gives -infinity.
+/* HiLo, Algorithm 1, log before mean: amplitudes 1 and 4 give log 2, not log 2.5; a zero image gives -infinity.
  * Tolerance: log 4, its half and log 1, each rounded once, 4 u. */
 START_TEST(logarithms_are_averaged)
 {
@@ -84,7 +84,7 @@ START_TEST(logarithms_are_averaged)
     real *y = zeros(2 * P * C), *out = zeros(C * P);
     y[0] = 1;                           /* image 0, channel 0 */
     y[P * C] = 4;                       /* image 1, channel 0 */
-    y[1] = 1;                           /* image 0, channel 1; dark in image 1 */
+    y[1] = 1;                           /* image 0, channel 1; zero in image 1 */
     y[2] = (real)NAN;
     succeeds(spectrum(out, y, 2, H, W, C));
 

@@ -1,4 +1,4 @@
-/* exact.cc -- problems with random numbers from the field; see exact.h */
+/* exact.cc -- random problems over the field; see exact.h */
 
 #include "exact.h"
 #include "../support/support.h"
@@ -23,7 +23,7 @@ real *exact_numbers(uint64_t stream, size_t n)
     return a;
 }
 
-real exact_on_the_line(uint64_t stream, uint64_t n)
+real exact_dyadic(uint64_t stream, uint64_t n)
 {
     return real((double)(field_bits(stream, n) % 65) / 16 - 2);
 }
@@ -44,9 +44,9 @@ real *exact_run(const struct problem *p, const struct form *form, int threads, c
     return y;
 }
 
-void heights_begin(void) { highest_argument = highest_exponent = 0; }
+void degrees_begin(void) { highest_argument = highest_exponent = 0; }
 
-void heights_see(struct heights *seen, const real *a, const real *b, size_t n)
+void degrees_record(struct degrees *seen, const real *a, const real *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (degree(a[i]) + degree(b[i]) > seen->y) seen->y = degree(a[i]) + degree(b[i]);
@@ -54,15 +54,11 @@ void heights_see(struct heights *seen, const real *a, const real *b, size_t n)
     if (2 * highest_exponent > seen->exponent) seen->exponent = 2 * highest_exponent;
 }
 
-void heights_print(const struct heights *seen, clock_t start)
+void degrees_print(const struct degrees *seen, clock_t start)
 {
     double each = (double)(seen->y + seen->argument) / (double)P + (double)seen->exponent / (double)Q;
     printf("; degrees %lu, of arguments %lu, of exponents %lu: doubt 2^%.0f; %.2f s\n", (unsigned long)seen->y,
            (unsigned long)seen->argument, (unsigned long)seen->exponent, exact_draws() * log2(each),
            (double)(clock() - start) / CLOCKS_PER_SEC);
     fflush(stdout);
-}
-
-/* CUDA forms are not compiled for the field. */
-extern "C" {
 }

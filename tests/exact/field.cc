@@ -1,4 +1,4 @@
-/* field.cc -- the longer functions of field.h */
+/* field.cc -- functions of field.h that are not inline */
 
 #include "field.h"
 #include <initializer_list>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool field_lends_places, field_constants_are_low;
+bool field_random_doubles, field_constants_are_low;
 uint64_t field_seed, highest_exponent, highest_argument;
 
 void field_stops(const char *why)
@@ -61,7 +61,7 @@ real inverse(const real &a)
     return real(power_p(a.p, P - 2), q, a.height | divided);
 }
 
-/* ---- real numbers ------------------------------------------------------- */
+/* ---- dyadic rationals ------------------------------------------------------- */
 
 real real::dyadic(double a)
 {
@@ -78,15 +78,15 @@ real real::dyadic(double a)
                 multiply_q(number.q, power_q((uint32_t)two_q, steps % 31)), 0);
 }
 
-/* True if a number is n / 2^k with |n| < 2^53 and k <= 60 in both fields; without a part in the field of Q, with
- * |n| < 2^24 and k <= 16.  Other numbers pass with probability below 2^-30. */
-static bool on_the_line(double *place, const real &a)
+/* True if a number is n / 2^k with |n| < 2^53 and k <= 60 in both fields, or, without an element of Q, with |n| < 2^24
+ * and k <= 16.  A random number passes with probability below 2^-30. */
+static bool is_dyadic(double *value, const real &a)
 {
     bool alone = a.q == NO_EXPONENT;
     const uint64_t bound = (uint64_t)1 << (alone ? 24 : 53);
     if (a.q == NOWHERE) return false;
     if (a.q == BELOW_ALL) {
-        *place = -INFINITY;
+        *value = -INFINITY;
         return true;
     }
     uint64_t n = a.p;
@@ -97,7 +97,7 @@ static bool on_the_line(double *place, const real &a)
             uint64_t size = negative ? P - n : n;
             uint32_t rest = (uint32_t)(size % Q);
             if (alone || q == (negative && rest ? Q - rest : rest)) {
-                *place = ldexp(negative ? -(double)size : (double)size, -k);
+                *value = ldexp(negative ? -(double)size : (double)size, -k);
                 return true;
             }
         }
@@ -109,21 +109,21 @@ static bool on_the_line(double *place, const real &a)
 
 real::operator double() const
 {
-    double place;
-    if (on_the_line(&place, *this)) return place;
+    double value;
+    if (is_dyadic(&value, *this)) return value;
     if (q == NOWHERE) return NAN;
-    if (!field_lends_places) field_stops("a number that is not real was made a double");
+    if (!field_random_doubles) field_stops("a number that is no dyadic rational was converted to double");
     bool negative = p > P / 2;
-    place = ldexp((double)(field_bits(negative ? P - p : p, 0x706c) >> 12) + 1, -52);
-    return negative ? -place : place;
+    value = ldexp((double)(field_bits(negative ? P - p : p, 0x706c) >> 12) + 1, -52);
+    return negative ? -value : value;
 }
 
-/* The lowest bit of a hash of the pair, inverted if the pair is exchanged. */
+/* Otherwise the lowest bit of a hash of the pair, inverted if the pair is exchanged. */
 bool operator<(const real &a, const real &b)
 {
     double left, right;
     if (a == b) return false;
-    if (on_the_line(&left, a) && on_the_line(&right, b)) return left < right;
+    if (is_dyadic(&left, a) && is_dyadic(&right, b)) return left < right;
     if (a.q == BELOW_ALL || b.q == BELOW_ALL) return a.q == BELOW_ALL;
     if (field_constants_are_low && !degree(a) != !degree(b)) return !degree(a);
     bool first = a.p < b.p;
@@ -137,7 +137,7 @@ static void see_argument(const real &a)
     if (degree(a) > highest_argument) highest_argument = degree(a);
 }
 
-/* g^n from tables of g^(n 2^8k), n < 256. */
+/* From tables of g^(n 2^8k), n < 256. */
 real exp(const real &a)
 {
     static uint64_t table[4][256];
@@ -163,7 +163,7 @@ real exp2(const real &a)
     return exp(a * unit);
 }
 
-/* Both primes are 3 mod 4: a^((p+1)/4) is a root of a, or of -a. */
+/* Both primes p are 3 mod 4, so a^((p+1)/4) is a root of a or of -a. */
 real sqrt(const real &a)
 {
     see_argument(a);
@@ -172,7 +172,6 @@ real sqrt(const real &a)
     return real(power_p(a.p, (P + 1) / 4), q, height_of(degree(a) ? 1 : 0, 0));
 }
 
-/* A random odd function. */
 real erf(const real &a)
 {
     see_argument(a);
@@ -185,7 +184,7 @@ real erf(const real &a)
     return negative ? -value : value;
 }
 
-/* Whole exponents by multiplication; others by a random function. */
+/* A random function unless the exponent is an integer. */
 real pow(const real &a, double exponent)
 {
     if (exponent != floor(exponent) || ::fabs(exponent) > 64) {
@@ -202,7 +201,7 @@ real fabs(const real &a) { return a < real(0) ? -a : a; }
 
 /* ---- circles ------------------------------------------------------------ */
 
-/* a + b i with i^2 = -1; -1 has no root modulo P = 3 mod 4. */
+/* a + b i with i^2 = -1, which has no root modulo P = 3 mod 4. */
 struct pair { uint64_t re, im; };
 
 static pair product(pair a, pair b)
@@ -220,7 +219,7 @@ static pair power(pair a, uint64_t n)
     return result;
 }
 
-/* A root of unity of order CIRCLES whose power of order 4 is i, not -i.  The order of z / conj(z) divides P + 1. */
+/* A root of unity of order CIRCLES with root^(CIRCLES / 4) = i.  The order of z / conj(z) divides P + 1. */
 static pair find_root()
 {
     for (uint64_t z = 2;; z++) {

@@ -1,15 +1,16 @@
-/* field.h -- a real without rounding (C++): the sources are compiled a third time with this class as `real`
+/* field.h -- a `real` without rounding (C++), with which the sources are compiled a third time
  *
- * A number is a pair: an element of the field of P elements, and one of the field of Q, for exponents:
+ * A number is an element of the field of P elements, one of the field of Q elements (for exponents), and a bound on its
+ * degree as a rational function of the random inputs.
  *
  *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; FIELD_PRIME=2: P + CIRCLES Q
  *     Q = 2^31 - 1                prime
  *     exp(a) = g^(a mod Q) mod P, g of order Q, so that exp(a + b) = exp(a) exp(b)
  *
- * The second part may be a mark: NO_EXPONENT for results of exp, whose exp is an error; BELOW_ALL for minus infinity,
- * whose sums are minus infinity and whose exp is 0; NOWHERE for NaN.  cos and sin of 2 pi k / n exist if n divides
- * CIRCLES.  sqrt is a root if there is one, erf a random odd function.  A comparison is random but fixed for a seed,
- * except between dyadic rationals, the real numbers that a program contains.  Each number has a bound of its degree. */
+ * Instead of an element of Q the second part may be a mark: NO_EXPONENT (a result of exp, which has no exp), BELOW_ALL
+ * (minus infinity: absorbs sums, exp is 0), NOWHERE (NaN).  cos and sin of 2 pi k / n exist if n divides CIRCLES.  sqrt
+ * is a root if one exists; erf is a random odd function.  Dyadic rationals, the real numbers of a program, compare as
+ * usual; other comparisons are random but fixed for a seed. */
 
 #ifndef TWICETOLD_TESTS_FIELD_H
 #define TWICETOLD_TESTS_FIELD_H
@@ -30,7 +31,7 @@ constexpr int BITS = P >> 60 ? 60 : 59;         /* of P, less one */
 static_assert(P >> BITS == 1, "Barrett's quotient needs one of these two primes");
 constexpr uint32_t NO_EXPONENT = 0x80000000u, BELOW_ALL = 0x80000001u, NOWHERE = 0x80000002u;
 
-/* a b mod P by Barrett's quotient: no division. */
+/* a b mod P, by Barrett reduction. */
 inline uint64_t multiply_p(uint64_t a, uint64_t b)
 {
     constexpr uint64_t reciprocal = (uint64_t)(((twice)1 << (2 * BITS + 2)) / P);
@@ -41,7 +42,7 @@ inline uint64_t multiply_p(uint64_t a, uint64_t b)
     return rest;
 }
 
-/* a b mod Q: 2^31 is 1. */
+/* a b mod Q; 2^31 = 1 mod Q. */
 inline uint32_t multiply_q(uint32_t a, uint32_t b)
 {
     uint64_t x = (uint64_t)a * b;
@@ -52,7 +53,7 @@ inline uint32_t multiply_q(uint32_t a, uint32_t b)
 struct real {
     uint64_t p;
     uint32_t q;                 /* below Q, or a mark */
-    uint32_t height;            /* twice the degree, plus 1 after a division */
+    uint32_t height;            /* twice the degree bound, plus 1 after a division */
 
     real() = default;                                   /* uninitialised, as in C; all bytes zero are 0 */
     real(int a) : real((long)a) {}
@@ -63,21 +64,20 @@ struct real {
         if (p == P) p = 0;
     }
     real(unsigned long a) : p(a % P), q((uint32_t)(a % Q)), height(0) {}
-    real(double a) { *this = dyadic(a); }               /* a double is a dyadic rational */
+    real(double a) { *this = dyadic(a); }               /* every double is a dyadic rational */
     real(long double a) : real((double)a) {}
     real(uint64_t p_, uint32_t q_, uint32_t height_) : p(p_), q(q_), height(height_) {}
 
     static real dyadic(double a);
-    explicit operator double() const;                   /* of a real number; see field_lends_places */
+    explicit operator double() const;                   /* of a dyadic rational; see field_random_doubles */
     explicit operator long double() const { return (double)*this; }
 };
 
 static_assert(sizeof(real) == 16 && alignof(real) == 8, "four to a cache line");
 
-/* ---- degrees ------------------------------------------------------------
+/* ---- degrees: bounds on the larger degree of numerator and denominator --------
  *
- * A bound of the larger degree of numerator and denominator.  Of a product: the sum; of a sum: the larger one, or
- * the sum if something was divided. */
+ * Of a product: the sum of the factors' degrees.  Of a sum: the larger degree, or the sum after a division. */
 
 inline uint64_t degree(const real &a) { return a.height >> 1; }
 
@@ -97,14 +97,14 @@ inline uint32_t height_of_product(uint32_t a, uint32_t b)
     return height_of((uint64_t)(a >> 1) + (b >> 1), (a | b) & 1);
 }
 
-/* The largest degree of an argument of exp, and of sqrt or erf, since they were set to 0. */
+/* The largest degree of an argument of exp, and of one of sqrt or erf, since they were set to 0. */
 extern uint64_t highest_exponent, highest_argument;
 
 /* ---- arithmetic --------------------------------------------------------- */
 
 [[noreturn]] void field_stops(const char *why);
 
-/* The stronger mark, in their order. */
+/* The stronger of two marks. */
 inline uint32_t marked(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 inline real operator+(const real &a, const real &b)
@@ -131,7 +131,7 @@ inline real operator*(const real &a, const real &b)
     return real(multiply_p(a.p, b.p), q, height_of_product(a.height, b.height));
 }
 
-real inverse(const real &a);                            /* of 0: stops */
+real inverse(const real &a);                            /* aborts for 0 */
 inline real operator/(const real &a, const real &b) { return a * inverse(b); }
 
 inline real &operator+=(real &a, const real &b) { return a = a + b; }
@@ -139,14 +139,14 @@ inline real &operator-=(real &a, const real &b) { return a = a - b; }
 inline real &operator*=(real &a, const real &b) { return a = a * b; }
 inline real &operator/=(real &a, const real &b) { return a = a / b; }
 
-/* Equal in the field of P; neither is NaN, and not one of them minus infinity. */
+/* Equal in the field of P, neither is NaN, and both or neither are minus infinity. */
 inline bool operator==(const real &a, const real &b)
 {
     return a.p == b.p && (a.q == BELOW_ALL) == (b.q == BELOW_ALL) && a.q != NOWHERE && b.q != NOWHERE;
 }
 inline bool operator!=(const real &a, const real &b) { return !(a == b); }
 
-/* a < b: true or false of real numbers, else random. */
+/* As usual for dyadic rationals, else random. */
 bool operator<(const real &a, const real &b);
 inline bool operator>(const real &a, const real &b) { return b < a; }
 inline bool operator<=(const real &a, const real &b) { return a == b || a < b; }
@@ -155,14 +155,14 @@ inline bool operator>=(const real &a, const real &b) { return a == b || b < a; }
 /* ---- functions ---------------------------------------------------------- */
 
 real exp(const real &a);
-real exp2(const real &a);                               /* exp(a / log2(e)), with exponential.h's constant */
+real exp2(const real &a);                               /* exp(a / LOG2_E) */
 real sqrt(const real &a);
 real erf(const real &a);
 real pow(const real &a, double exponent);
 real fabs(const real &a);
 inline bool isfinite(const real &a) { return a.q < BELOW_ALL || a.q == NO_EXPONENT; }
 
-inline real nearbyint(const real &a) { return a; }      /* all are whole */
+inline real nearbyint(const real &a) { return a; }      /* every element is an integer */
 inline bool isnan(const real &a) { return a.q == NOWHERE; }
 
 /* cos and sin of 2 pi k / n. */
@@ -171,11 +171,11 @@ real circle_sine(size_t k, size_t n);
 
 /* ---- options of a test ---------------------------------------------------- */
 
-/* To double: a number that is not real stops the program, or becomes a random one between -1 and 1, -a opposite to
- * a. */
-extern bool field_lends_places;
+/* Converted to double, a number that is no dyadic rational aborts the program, or becomes a random odd function of it
+ * in [-1, 1]. */
+extern bool field_random_doubles;
 
-/* A constant is smaller than any number that depends on inputs, like the floor of a norm. */
+/* A constant, such as the floor of a norm, is smaller than any number that depends on inputs. */
 extern bool field_constants_are_low;
 
 /* ---- random numbers ------------------------------------------------------ */
@@ -184,6 +184,6 @@ extern bool field_constants_are_low;
 extern uint64_t field_seed;
 
 uint64_t field_bits(uint64_t stream, uint64_t n);
-real field_number(uint64_t stream, uint64_t n);         /* any element, of degree 1 */
+real field_number(uint64_t stream, uint64_t n);         /* a random element, of degree 1 */
 
 #endif

@@ -1,6 +1,6 @@
-/* field_support.cc -- functions of tests/support/support.h, tests/support/roundoff.h and reference/runtime/random.h that differ in the field
+/* field_support.cc -- replacements over the field for functions of support.h, roundoff.h, random.h and problem.h
  *
- * The Makefile renames the originals; the rest of those files is compiled unchanged. */
+ * The Makefile renames the originals. */
 
 #include "exact.h"
 #include "theorems.h"
@@ -8,12 +8,12 @@
 #include "../support/support.h"
 #include "../../reference/runtime/random.h"
 
-static struct heights seen;
+static struct degrees seen;
 static size_t compared;
 
 /* ---- comparisons -------------------------------------------------------- */
 
-/* 0 if all are 0. */
+/* A nonzero element counts as 1024. */
 double largest(const real *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -26,7 +26,7 @@ double largest_difference(const real *a, const real *b, size_t n)
     double differ = 0;
     for (size_t i = 0; i < n; i++)
         if (a[i] != b[i]) differ = 1;
-    heights_see(&seen, a, b, n);
+    degrees_record(&seen, a, b, n);
     compared += n;
     return differ;
 }
@@ -98,7 +98,7 @@ void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream,
     fill(a, count, seed, stream);
 }
 
-/* Tensors that an operator adjusts are real numbers. */
+/* Tensors that an operator adjusts hold dyadic rationals, since it compares them. */
 status problem_draw(struct problem *p, uint64_t seed, real **block)
 {
     size_t at = 0;
@@ -110,7 +110,7 @@ status problem_draw(struct problem *p, uint64_t seed, real **block)
         real *to = *block + at;
         if (!p->tensor[r].present) continue;
         fill(to, count, seed, r);
-        for (size_t n = 0; row->adjust && n < count; n++) to[n] = exact_on_the_line(seed << 8 | r, n);
+        for (size_t n = 0; row->adjust && n < count; n++) to[n] = exact_dyadic(seed << 8 | r, n);
         if (row->adjust) row->adjust(to, count);
         p->tensor[r].data = to;
         at += count;
@@ -132,8 +132,8 @@ TCase *exact_case(Suite *suite, const char *name)
     return c;
 }
 
-/* The reason on the line of skipped.tsv for the test, or for the test and its index; or NULL. */
-static const char *left_out(const char *test, int index)
+/* The reason that skipped.tsv states for a test, or for a test and its index; NULL if it runs. */
+static const char *skipped(const char *test, int index)
 {
     static char line[400];
     char numbered[160];
@@ -153,23 +153,23 @@ static const char *left_out(const char *test, int index)
 
 void exact_claim(const char *test, void (*once)(int index), int index)
 {
-    const char *why = getenv("LEFT_OUT") ? NULL : left_out(test, index);
+    const char *why = getenv("LEFT_OUT") ? NULL : skipped(test, index);
     clock_t start = clock();
     if (why) {
         printf("    %s %d: not here: %s\n", test, index, why);
         return;
     }
-    field_lends_places = true;
+    field_random_doubles = true;
     field_constants_are_low = !strcmp(test, "scale_of_query_and_key_is_lost");
     exact_begin();
-    seen = (struct heights){0, 0, 0};
+    seen = (struct degrees){0, 0, 0};
     compared = 0;
-    heights_begin();
+    degrees_begin();
     for (int draw = 1; draw <= exact_draws(); draw++) {
         field_seed = (uint64_t)draw;
         once(index);
     }
-    heights_see(&seen, NULL, NULL, 0);
+    degrees_record(&seen, NULL, NULL, 0);
     printf("    %s %d: %d draws, %zu numbers compared", test, index, exact_draws(), compared);
-    heights_print(&seen, start);
+    degrees_print(&seen, start);
 }

@@ -1,4 +1,4 @@
-/* library_stubs.cc -- matrix products and Fourier transforms by their definitions; see seams.h */
+/* library_stubs.cc -- matrix products and Fourier transforms by their definitions; see library_stubs.h */
 
 #include "library_stubs.h"
 
@@ -9,7 +9,7 @@ void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE trans
                  int terms, real alpha, const real *a, int a_stride, const real *b, int b_stride, real beta, real *c,
                  int c_stride)
 {
-    bool keeps = beta != real(0);               /* if beta is 0, c is not read */
+    bool keeps = beta != real(0);               /* beta = 0: c may be uninitialised */
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             real sum = 0, &to = c[(ptrdiff_t)i * c_stride + j];
@@ -20,7 +20,7 @@ void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE trans
         }
 }
 
-/* Interleaved signals on a grid of up to three axes, in place; or one signal at in and out, which may be real. */
+/* Interleaved complex signals on a grid of up to three axes, in place; or one signal, real or complex, out of place. */
 struct fftw_transform {
     int axes, size[3], signals, sign;
     const real *in;
@@ -66,7 +66,7 @@ fftw_plan fftw_plan_dft_c2r_1d(int size, fftw_complex *in, real *out, unsigned)
     return plan_of(1, &size, 1, *in, out, FFTW_BACKWARD, false, true);
 }
 
-/* The spectrum of a real signal: one half, and its conjugate mirror image. */
+/* The stored half of a real signal's spectrum determines the other half by conjugate symmetry. */
 void fftw_execute(fftw_plan plan)
 {
     size_t points = plan->points(), n = plan->last(), half = n / 2 + 1;
@@ -88,7 +88,7 @@ void fftw_execute(fftw_plan plan)
 
 void fftw_destroy_plan(fftw_plan plan) { free(plan); }
 
-/* Axis by axis, each line by out_o = sum_i in_i w^(i o). */
+/* Along each axis: out_o = sum_i in_i w^(i o). */
 void fftw_execute_dft(fftw_plan plan, fftw_complex *in, fftw_complex *z)
 {
     size_t points = 1, step = (size_t)plan->signals;

@@ -1,12 +1,11 @@
-/* library_stubs.h -- replaces the headers below which the sources use the machine (C++)
+/* library_stubs.h -- replaces machine-dependent headers in the exact build (C++)
  *
- * Included before each source of the exact build.  It defines their include guards and declares the same names for the
- * field: fast/tuned/vec.h and fast/tuned/exponential.h (plain_vec.h), fast/turns.h (circles of the field), cblas.h and
- * fftw3.h (by definition).  A tile of attention has 5 keys, so a few tens of tokens fill several tiles.  Nothing else
- * changes. */
+ * The exact build includes it before each source.  It defines the include guards of these headers and declares their
+ * names for the field: vec.h and exponential.h (plain_vec.h), turns.h (circles of the field), cblas.h and fftw3.h (by
+ * definition).  A tile of attention has 5 keys, so that few tokens fill several tiles. */
 
-#ifndef TWICETOLD_TESTS_SEAMS_H
-#define TWICETOLD_TESTS_SEAMS_H
+#ifndef TWICETOLD_TESTS_LIBRARY_STUBS_H
+#define TWICETOLD_TESTS_LIBRARY_STUBS_H
 
 #include <float.h>
 #include <limits.h>
@@ -24,7 +23,7 @@
 
 #define _Alignas alignas
 
-/* Atomics of reference/runtime/memory.c, for one thread. */
+/* stdatomic.h, for one thread. */
 #define _STDATOMIC_H
 #define __CLANG_STDATOMIC_H
 typedef size_t atomic_size_t;
@@ -80,7 +79,6 @@ typedef real fftw_complex[2];
 typedef struct fftw_transform *fftw_plan;
 enum { FFTW_FORWARD = -1, FFTW_BACKWARD = 1, FFTW_ESTIMATE = 64, FFTW_UNALIGNED = 2 };
 
-/* Many interleaved signals, in place; or one signal, complex or real. */
 fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *in, const int *in_embed,
                              int in_stride, int in_distance, fftw_complex *out, const int *out_embed, int out_stride,
                              int out_distance, int sign, unsigned flags);

@@ -1,6 +1,6 @@
-/* stubs.cc -- replacements for functions that the field does not have: images, counters, layers
+/* stubs.cc -- replacements for images, counters and layers, which have no meaning over the field
  *
- * Tests that need them fail, and are listed in skipped.tsv.  Tokens of an image are random. */
+ * Tests that need them are in skipped.tsv.  Tokens of an image are random. */
 
 #include "exact.h"
 #include "../support/support.h"

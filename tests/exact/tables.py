@@ -1,9 +1,7 @@
-"""Chapter 8's tables, from the output of the exact suites.
+"""Chapter 8's tables, from the logs of the exact suites.
 
-    tables.py forms|claims LOG...
-
-forms: of each operator the cases, draws, largest output, highest degrees, largest doubt of a case, and seconds.
-claims: of each suite the tests that compared numbers.
+    tables.py forms LOG...      per operator: cases, draws, largest output, degrees and doubt of a case, seconds
+    tables.py claims LOG...     per suite: the tests that compared numbers
 """
 
 import pathlib

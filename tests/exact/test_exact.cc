@@ -1,18 +1,17 @@
-/* test_exact.cc -- all forms of an operator are one function, with no tolerance
+/* test_exact.cc -- all forms of an operator are one rational function: equality without tolerance
  *
- * The cases are those of test_promises.c, with x and parameters uniform over the field.  Only boxes are real
- * numbers, since their edges are compared.  Two different rational functions of degree d agree at a random point
- * with probability at most d / P (Schwartz 1980, Zippel 1979); exp, sqrt and erf of different arguments, with at
- * most d / Q. */
+ * The cases are those of test_properties.c, with x and parameters uniform over the field; boxes are dyadic rationals,
+ * since forms compare their edges.  Two different rational functions of degree d agree at a random point with
+ * probability at most d / P (Schwartz 1980, Zippel 1979); exp of different arguments, with at most d / Q. */
 
 #include "exact.h"
 #include "../support/cases.h"
 #include "../support/support.h"
 
-static void compare(struct heights *seen, struct problem *p, uint64_t draw)
+static void compare(struct degrees *seen, struct problem *p, uint64_t draw)
 {
     field_seed = draw;
-    heights_begin();
+    degrees_begin();
     real *x = exact_draw(p), *naive = exact_run(p, operator_form_at(p->declaration, 0), 1, x);
     size_t outputs = problem_output_count(p);
     const struct form *form;
@@ -23,24 +22,24 @@ static void compare(struct heights *seen, struct problem *p, uint64_t draw)
             if (y[n] != naive[n]) differ++, at = n;
         ck_assert_msg(!differ, "%s, draw %lu: %zu of %zu entries differ, the first at %zu", form->name,
                       (unsigned long)draw, differ, outputs, at);
-        heights_see(seen, y, naive, outputs);
+        degrees_record(seen, y, naive, outputs);
     }
 }
 
-/* Alternately with one thread and two. */
+/* One thread in odd draws, two in even ones. */
 START_TEST(forms_are_one_rational_function)
 {
-    const struct one_case *one = &cases[_i];
+    const struct one_case *c = &cases[_i];
     struct problem p;
-    struct heights seen = {0, 0, 0};
+    struct degrees seen = {0, 0, 0};
     clock_t start = clock();
-    status s = case_shape(&p, one);
-    if (one->chosen && s.code == STATUS_BAD_INPUT) return;
+    status s = case_shape(&p, c);
+    if (c->chosen && s.code == STATUS_BAD_INPUT) return;
     succeeds(s);
     for (uint64_t draw = 1; draw <= (uint64_t)exact_draws(); draw++) compare(&seen, &p, draw);
     printf("    equal in %d draws; x %zu, parameters %zu, y %zu", exact_draws(), problem_input_count(&p),
            problem_parameters(&p), problem_output_count(&p));
-    heights_print(&seen, start);
+    degrees_print(&seen, start);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* test_field.cc -- the laws of the field, of exp and of circles (field.h), with no tolerance */
+/* test_field.cc -- the laws of field.h's arithmetic, exp and circles, without tolerance */
 
 #include "exact.h"
 #include "../support/support.h"
@@ -38,7 +38,7 @@ static bool prime(uint64_t n)
     return true;
 }
 
-/* Q divides P - 1, CIRCLES divides P + 1, and both primes are 3 modulo 4; also for the other P. */
+/* Q divides P - 1, CIRCLES divides P + 1, and all primes are 3 modulo 4, for both values of P. */
 START_TEST(both_moduli_are_prime_and_fit_each_other)
 {
     const uint64_t step = CIRCLES * Q, other = FIELD_PRIME == 1 ? P + step : P - step;
@@ -51,7 +51,7 @@ START_TEST(both_moduli_are_prime_and_fit_each_other)
 }
 END_TEST
 
-/* Products by Barrett's quotient equal those by 128 bits. */
+/* Products by Barrett reduction equal those by 128-bit division. */
 START_TEST(sums_and_products_obey_the_laws)
 {
     for (int n = 0; n < TRIES; n++) {
@@ -71,8 +71,8 @@ START_TEST(sums_and_products_obey_the_laws)
 }
 END_TEST
 
-/* A double converts to the field and back; sums and products are those of doubles. */
-START_TEST(doubles_are_themselves)
+/* A double converts to the field and back, and exact sums and products agree. */
+START_TEST(doubles_convert_exactly)
 {
     static const double some[] = {0, 1, -1, 0.5, -0.375, 0.1, 1024.0625, 1.44269504088896340736, -3e9};
     for (double a : some) {
@@ -102,8 +102,8 @@ START_TEST(exp_turns_sums_into_products)
 }
 END_TEST
 
-/* cos and sin of 2 pi k / n obey the addition theorems and have the real values for 1/4, 1/3 and 1/6. */
-START_TEST(circles_are_circles)
+/* cos and sin of 2 pi k / n obey the addition theorems, and equal the real values at 1/4, 1/3 and 1/6. */
+START_TEST(circles_obey_the_addition_theorems)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 25, 28, 32, 49, 60, 64, 128};
     for (size_t n : sizes) {
@@ -128,8 +128,8 @@ START_TEST(circles_are_circles)
 }
 END_TEST
 
-/* sqrt up to signs, and exactly for squares of small whole numbers; erf is odd. */
-START_TEST(roots_are_roots)
+/* sqrt up to the sign, but exactly for squares of 1 to 16; erf is odd. */
+START_TEST(sqrt_is_a_root_up_to_sign)
 {
     for (int n = 0; n < TRIES; n++) {
         real a = element(2 * n), b = element(2 * n + 1), root = sqrt(a), other = sqrt(a * a * b);
@@ -141,11 +141,11 @@ START_TEST(roots_are_roots)
 }
 END_TEST
 
-/* A comparison is random, antisymmetric, and fixed for a seed.
- * Tolerance: 5 standard deviations of 1000 coins, 79. */
-START_TEST(comparisons_are_coins)
+/* A comparison is random, antisymmetric and fixed for a seed.  Tolerance: 5 standard deviations of 1000 fair coins,
+ * 79. */
+START_TEST(comparisons_are_random_and_antisymmetric)
 {
-    int heads[3] = {0, 0, 0};           /* less; like the numbers; other than with another seed */
+    int heads[3] = {0, 0, 0};           /* less; in the order of p; changed by the seed */
     for (int n = 0; n < TRIES; n++) {
         real a = element(2 * n), b = element(2 * n + 1);
         bool first = a < b;
@@ -161,7 +161,7 @@ START_TEST(comparisons_are_coins)
 }
 END_TEST
 
-/* The degree is that of the polynomial, or more after a division. */
+/* The bound equals the degree of a polynomial, and is at least that of a quotient. */
 START_TEST(degrees_are_bounds)
 {
     real x = element(1), y = element(2), z = element(3), w = element(4);
@@ -182,11 +182,11 @@ int main(void)
     TCase *all = add_case(suite, "laws");
     tcase_add_test(all, both_moduli_are_prime_and_fit_each_other);
     tcase_add_test(all, sums_and_products_obey_the_laws);
-    tcase_add_test(all, doubles_are_themselves);
+    tcase_add_test(all, doubles_convert_exactly);
     tcase_add_test(all, exp_turns_sums_into_products);
-    tcase_add_test(all, circles_are_circles);
-    tcase_add_test(all, roots_are_roots);
-    tcase_add_test(all, comparisons_are_coins);
+    tcase_add_test(all, circles_obey_the_addition_theorems);
+    tcase_add_test(all, sqrt_is_a_root_up_to_sign);
+    tcase_add_test(all, comparisons_are_random_and_antisymmetric);
     tcase_add_test(all, degrees_are_bounds);
     return run_suite(suite);
 }

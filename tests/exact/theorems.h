@@ -1,9 +1,9 @@
-/* theorems.h -- compile a float suite, unchanged, as a suite over the field
+/* theorems.h -- compiles a suite, unchanged, over the field
  *
- * Included before the suite (tests/lisa/test_lisa_theorems.c, ...).  Each test runs once for each draw.  `normal`,
- * `uniform` and `integers` return elements of the field.  Two arrays differ by 0 or 1 (field_support.cc); `within`
- * accepts only 0, whatever its tolerance, and `beyond` only 1.  skipped.tsv lists tests that are not identities of
- * rational functions, with the reason: they do not run here. */
+ * The exact build includes it before the suite (tests/lisa/test_lisa_theorems.c, ...).  Each test runs once per draw.
+ * `normal`, `uniform` and `integers` return random elements.  Two arrays differ by 0 or 1 (field_support.cc); `within`
+ * accepts only 0, whatever its tolerance, and `beyond` only 1.  skipped.tsv lists the tests that are no identities of
+ * rational functions, with the reason; they do not run. */
 
 #ifndef TWICETOLD_TESTS_THEOREMS_H
 #define TWICETOLD_TESTS_THEOREMS_H
@@ -11,7 +11,7 @@
 #include "exact.h"
 #include <check.h>
 
-/* Run a test for all draws, and print what it compared. */
+/* Runs a test once per draw, and prints what it compared. */
 void exact_claim(const char *test, void (*once)(int index), int index);
 
 /* add_case with a longer timeout. */

@@ -1,6 +1,4 @@
-/* test_gap.c -- chapter 6: formulas of the forms, the direction of the gap, and its tables
- *
- * Nothing is timed here.  The tables were measured; the forms count their multiply-adds. */
+/* test_gap.c -- chapter 6: the measured tables against the forms' formulas; nothing is timed here */
 
 #include "../support/tsv.h"
 #include "../support/fixture.h"
@@ -11,12 +9,12 @@
 #include "../../reference/msa.h"
 #include "../../reference/structsa.h"
 
-/* True if a number is printed like this in four digits, as fits.py does it. */
+/* True if `text` is the value with four digits, as fits.py prints it. */
 static bool four_digits(double value, const char *text)
 {
-    char own[64];
-    snprintf(own, sizeof own, value >= 9999.5 ? "%.0f" : "%.4g", value);
-    return !strcmp(own, text);
+    char printed[64];
+    snprintf(printed, sizeof printed, value >= 9999.5 ? "%.0f" : "%.4g", value);
+    return !strcmp(printed, text);
 }
 
 static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
@@ -24,8 +22,8 @@ static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
 static struct tsv *figure(const char *name)
 {
     char *path = keep(64, 1);
-    bool ours = !strncmp(name, "roofline", 8) || !strncmp(name, "versus", 6);
-    snprintf(path, 64, "figures/%.*s/%s.tsv", ours ? 3 : (int)strcspn(name, "-"), ours ? "gap" : name, name);
+    bool in_gap = !strncmp(name, "roofline", 8) || !strncmp(name, "versus", 6);
+    snprintf(path, 64, "figures/%.*s/%s.tsv", in_gap ? 3 : (int)strcspn(name, "-"), in_gap ? "gap" : name, name);
     return tsv_open(path);
 }
 
@@ -185,9 +183,9 @@ START_TEST(one_token_takes_more_memory_told_fast)
 }
 END_TEST
 
-/* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our forms' counts windows of N/4 tokens are cheaper up to 32 x 32,
- * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34, 2 x 17 a side, LiSA pads its circles to 70 and
- * costs more than all. */
+/* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our counts windows of N/4 tokens cost less than LiSA up to 32 x 32,
+ * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34 LiSA pads its circles to 70 and costs more than
+ * all. */
 START_TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
 {
     static const int sides[] = {8, 12, 14, 16, 18, 20, 24, 28, 30, 32, 36, 40, 42, 48, 56, 60, 64, 96, 128, 34};
@@ -213,7 +211,7 @@ END_TEST
 
 /* ---- roofs and goals ------------------------------------------------------ */
 
-/* Multiply-adds, or bytes of a level of the caches, a second. */
+/* Multiply-adds, or bytes of a cache level, per second. */
 static double rate_of(const char *level)
 {
     double rate = NAN;
@@ -223,8 +221,8 @@ static double rate_of(const char *level)
     return rate;
 }
 
-/* figures/gap/roofline.tsv: counts and bytes are the declarations', nothing is above its roof.  Tolerance: 0.6 % of numbers
- * printed to three digits; half of the last digit of a share. */
+/* figures/gap/roofline.tsv: counts and bytes are those of the declarations, and no dot is above its roof.  Tolerance:
+ * 0.6 % of numbers with three digits; half of the last digit of a share. */
 START_TEST(dots_of_the_roofline_are_formulas)
 {
     size_t dots = 0;
@@ -246,14 +244,14 @@ START_TEST(dots_of_the_roofline_are_formulas)
 }
 END_TEST
 
-/* The goals against PyTorch, of each machine. */
+/* The goals against PyTorch on each machine. */
 static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
 
-/* The floor is the larger of two times: multiply-adds and eleven operations for each exponential, over the peak; bytes
- * over the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
+/* The floor is the larger of two times: multiply-adds plus eleven operations per exponential, over the peak; bytes over
+ * the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
 START_TEST(floors_of_goals_are_formulas)
 {
-    /* Exponentials: heads, queries and keys; of HiLo two heads in windows of 2 x 2, and ten to the pooled tokens. */
+    /* Heads times queries times keys; in HiLo two heads in windows of 2 x 2, ten with pooled keys. */
     const double N = 56 * 56, K = 7 * 7, hilo_heads = 196 * (2 * 4 + 10 * 49);
     const struct { const char *name; double exponentials; } goal[] = {
         {"msa", N * N}, {"lisa", 0}, {"structsa", 6 * 8 * 784. * 784}, {"elsa", 3 * N * K}, {"window", 3 * N * K},
@@ -270,7 +268,7 @@ START_TEST(floors_of_goals_are_formulas)
         ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
-        /* Step 1: counts; of the pooling alone by fast/tuned/chopd/box_pool.h. */
+        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h. */
         struct problem p = tsv_problem(t);
         double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds");
         double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);

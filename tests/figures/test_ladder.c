@@ -41,7 +41,8 @@ static const struct {
 
 static struct fixture drawn(int n)
 {
-    return fixture(size[n].options, size[n].declaration, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
+    return fixture(size[n].options, size[n].declaration, size[n].batch, size[n].channels, size[n].sizes,
+                   size[n].without);
 }
 
 static const struct ladder *ladder_of(const struct declaration *d)

@@ -1,7 +1,7 @@
-/* command.c -- the program, in this process
+/* command.c -- fuzz target: a command of the program, in this process
  *
- * The bytes are words, one per line, up to an empty line; the rest is the file "in".  "drawn" is a file of random
- * tensors for the operator and options in the words.  Words with a slash, and large limits, are not tried. */
+ * The bytes are words, one per line, up to an empty line, then the file "in".  "drawn" is a file of random tensors for
+ * the operator and options in the words.  Words with a slash and large limits are skipped. */
 
 #define main twicetold_main
 #include "../../reference/cli/twicetold.c"      /* NOLINT(bugprone-suspicious-include): its main is renamed */
@@ -18,7 +18,7 @@
 #define MEMORY "4M"
 #define WORK "1e6"
 
-/* Split lines into words; *file is where the file begins. */
+/* Splits lines into words; *file is the offset of the file. */
 static int cut(const char *word[], char *text, size_t size, size_t *file)
 {
     int words = 0;
@@ -34,7 +34,7 @@ static int cut(const char *word[], char *text, size_t size, size_t *file)
     return words;
 }
 
-/* False for words that leave the folder or may take long. */
+/* False for words that lead out of the folder or may take long. */
 static bool harmless(const char *word, const char *before)
 {
     size_t bytes, most;
@@ -49,7 +49,7 @@ static bool harmless(const char *word, const char *before)
     return true;
 }
 
-/* Write "drawn": small random tensors for the operator and options of apply. */
+/* Writes "drawn" for the operator and options of `apply`, if small. */
 static void write_tensors(const char *const *word, int words)
 {
     struct problem p;
@@ -64,7 +64,8 @@ static void write_tensors(const char *const *word, int words)
             if (d->options[declaration_option(d, word[w] + 2)].kind != OPTION_FLAG && w + 1 < words)
                 list[taken++] = word[++w];
         }
-    status s = choose_sizes(&p, d, (struct problem_sizes){.words = taken, .word = list, .batch = 2, .channels = 12}, &sizes);
+    status s = choose_sizes(&p, d, (struct problem_sizes){.words = taken, .word = list, .batch = 2, .channels = 12},
+                            &sizes);
     if (s.code || problem_parameters(&p) > 40000 || problem_input_count(&p) > 20000) return;
 
     real *block = NULL, *x = memory_reals(problem_input_count(&p), 1, 1, 1);
@@ -77,7 +78,7 @@ static void write_tensors(const char *const *word, int words)
     memory_free(x);
 }
 
-/* Run the program with standard output discarded. */
+/* Runs the command; discards standard output. */
 static status perform_words(const char *const *word, int words)
 {
     struct words w;
@@ -94,7 +95,7 @@ static status perform_words(const char *const *word, int words)
     return s;
 }
 
-/* The file still has these bytes. */
+/* A fault unless the file still has these bytes. */
 static const char *unchanged(const char *name, const uint8_t *bytes, size_t size)
 {
     FILE *f = fopen(name, "rb");
@@ -111,7 +112,7 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
     size_t file;
     bool most_memory = false, most_work = false;
 
-    /* Step 1: the words, and limits of memory and work. */
+    /* Step 1: split the words; add limits of memory and work. */
     char *text = malloc(size + 2);
     if (!text) return NULL;
     memcpy(text, bytes, size);
@@ -127,19 +128,19 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
         if (!strcmp(word[w], "-o") && w + 1 < words) output = word[w + 1];
     }
     const struct command *command = words ? command_find(commands, word[0]) : NULL;
-    if (command && !most_memory && declaration_option(&command->own, "max-memory") >= 0)
+    if (command && !most_memory && declaration_option(&command->declaration, "max-memory") >= 0)
         word[words++] = "--max-memory=" MEMORY;
-    if (command && !most_work && declaration_option(&command->own, "max-work") >= 0)
+    if (command && !most_work && declaration_option(&command->declaration, "max-work") >= 0)
         word[words++] = "--max-work=" WORK;
 
-    /* Step 2: the files, and the program. */
+    /* Step 2: write the files and run the command. */
     if (file < size) fault = write_file("in", bytes + file, size - file);
     write_tensors(word, given);
     status s = {0};
     if (!fault) s = perform_words(word, words);
     if (!fault) fault = wrong_status(s);
 
-    /* Step 3: an output exists only after success, and replaces "in" only if it has that name. */
+    /* Step 3: an output file exists only after success; "in" changes only if it is the output. */
     struct stat found;
     if (!fault && s.code && output && strcmp(output, "in") && strcmp(output, "drawn") && !stat(output, &found)
         && S_ISREG(found.st_mode))

@@ -1,4 +1,4 @@
-/* entry.c -- the entry of libFuzzer; TARGET in the environment names the target */
+/* entry.c -- entry point of libFuzzer; the environment variable TARGET names the target */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     exit(2);
 }
 
-/* Abort on a fault: libFuzzer then keeps the input. */
+/* Aborts on a fault, so that libFuzzer keeps the input. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const char *fault = target_run(target, bytes, size);

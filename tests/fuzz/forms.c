@@ -1,7 +1,7 @@
-/* forms.c -- each form of an operator against the naive form
+/* forms.c -- fuzz target: each form of an operator against the naive form
  *
- * The bytes choose an operator, options, sizes, absent tensors, and numbers.  Both forms return an error, or they agree
- * within the tolerance of test_promises.c times a factor for large scores. */
+ * The bytes choose an operator, options, sizes, absent tensors, and numbers.  Both forms fail, or they agree within the
+ * tolerance of test_properties.c times a factor for large scores. */
 
 #include "fuzz.h"
 #include <math.h>
@@ -17,7 +17,7 @@
 #define MOST_EMULATED 5e4       /* of an emulated kernel */
 #define MOST_BYTES ((size_t)64 << 20)
 
-/* Append a value for an option. */
+/* Appends a value for an option. */
 static void choose_value(char *text, size_t size, const struct option *o, int axes, struct bytes *b)
 {
     static const char *const reals[] = {"0", "0.25", "0.5", "1", "2", "-1", "1e-3", "3"};
@@ -54,7 +54,6 @@ static void choose_value(char *text, size_t size, const struct option *o, int ax
     }
 }
 
-/* Options for an operator, as typed. */
 static void choose_options(char *text, size_t size, const struct declaration *d, struct bytes *b)
 {
     int axes = 1 + (int)choose(b, 3);
@@ -79,7 +78,6 @@ static void choose_absent(char *text, size_t size, const struct declaration *d, 
     }
 }
 
-/* A problem with all sizes, or an error. */
 static status choose_problem(struct problem *p, const struct declaration *d, char *options, struct bytes *b)
 {
     static char without[256];
@@ -92,21 +90,21 @@ static status choose_problem(struct problem *p, const struct declaration *d, cha
                                                .channels = choose(b, 26) + 1, .without = without}, b);
 }
 
-/* Numbers: standard normal; one tensor may be zero or whole numbers; the remaining bytes go into x, as sixteenths.
- * ghost_mul does not change: some powers of other numbers are errors. */
+/* Standard normal numbers, except that one tensor may be zero or integers, and the remaining bytes go into x, as
+ * sixteenths.  ghost_mul keeps its numbers, since powers of others may be NaN. */
 static void choose_numbers(struct problem *p, real *x, size_t inputs, struct bytes *b)
 {
     unsigned row = choose(b, PROBLEM_TENSORS), kind = choose(b, 4);
     random_fill_normal(x, inputs, 2, 0, 1);
-    const struct tensor_row *of = &p->declaration->tensors[row];
-    if (row > 0 && p->tensor[row].data && !of->adjust && strcmp(of->name, "ghost_mul")) {
+    const struct tensor_row *t = &p->declaration->tensors[row];
+    if (row > 0 && p->tensor[row].data && !t->adjust && strcmp(t->name, "ghost_mul")) {
         if (kind == 1) memset(p->tensor[row].data, 0, p->tensor[row].count * sizeof(real));
         if (kind == 2) random_fill_integers(p->tensor[row].data, p->tensor[row].count, 3, row, 2);
     }
     for (size_t n = 0; n < inputs && b->left; n++) x[n] = (real)((int)choose(b, 256) - 128) / 16;
 }
 
-/* Tolerance over the largest entry.  Scores are below 25 times the scale for standard normal x, and grow with its
+/* Relative to the largest entry.  Scores are below 25 times the scale for standard normal x, and grow with its
  * square. */
 static double tolerance(const struct problem *p, double largest_x)
 {
@@ -139,7 +137,7 @@ static bool small_enough(const struct problem *p, const struct form *form, doubl
     return small;
 }
 
-/* Compare a form with the naive one, whose status and y are given. */
+/* Compares a form with the naive form's status and y. */
 static const char *compare(const struct problem *p, const struct form *form, int threads, const real *x, real *z,
                            status naive, const real *y, double allowed)
 {
@@ -149,7 +147,7 @@ static const char *compare(const struct problem *p, const struct form *form, int
     status s = run(z, p, form, threads, x);
     const char *fault = wrong_status(s);
     if (fault) return fault;
-    if (memory_in_use() != before) return wrong("%s %s: memory is left", name, form->name);
+    if (memory_in_use() != before) return wrong("%s %s: leaks memory", name, form->name);
     if (s.code != naive.code)
         return wrong("%s %s: '%.120s', naive: '%.120s'", name, form->name, s.message, naive.message);
     if (s.code) return NULL;
@@ -175,7 +173,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
     real *block = NULL;
     while (operator_at(operators)) operators++;
 
-    /* Step 1: a small problem. */
+    /* Step 1: choose a small problem. */
     const struct declaration *d = operator_at((int)choose(&b, (unsigned)operators));
     int threads = 1 + (int)choose(&b, 3);
     unsigned version = choose(&b, 12);
@@ -185,7 +183,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!small_enough(&p, form, MOST_WORK)) return NULL;
 
-    /* Step 2: its numbers. */
+    /* Step 2: choose its numbers. */
     size_t inputs = problem_input_count(&p), outputs = problem_output_count(&p);
     if (inputs > 100000 || outputs > 100000 || problem_parameters(&p) > 1000000) return NULL;
     real *x = memory_reals(inputs, 1, 1, 1), *y = memory_reals(outputs, 2, 1, 1);
@@ -195,7 +193,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
         choose_numbers(&p, x, inputs, &b);
         for (size_t n = 0; n < inputs; n++) largest_x = fmax(largest_x, fabs((double)x[n]));
 
-        /* Step 3: the naive form, and the others. */
+        /* Step 3: compare the other forms with the naive one. */
         status first = run(y, &p, naive, 1, x);
         fault = wrong_status(first);
         for (int f = 1; (form = operator_form_at(d, f)) && !fault; f++)

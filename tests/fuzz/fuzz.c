@@ -1,4 +1,4 @@
-/* fuzz.c -- the list of targets, and their common functions; see fuzz.h */
+/* fuzz.c -- the fuzz targets' list and common functions; see fuzz.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -77,7 +77,7 @@ const char *write_file(const char *name, const uint8_t *bytes, size_t size)
 
 /* ---- one run ------------------------------------------------------------- */
 
-/* Create a temporary folder and enter it. */
+/* Creates a temporary folder and enters it. */
 static const char *enter_folder(char *path, size_t size)
 {
     const char *places[] = {"/dev/shm", "/tmp"};
@@ -85,10 +85,10 @@ static const char *enter_folder(char *path, size_t size)
         snprintf(path, size, "%s/fuzz-XXXXXX", places[p]);
         if (mkdtemp(path)) return chdir(path) ? wrong("%s: cannot be entered", path) : NULL;
     }
-    return wrong("no folder can be made");
+    return wrong("no temporary folder can be created");
 }
 
-static int among(const char *name, const char *list)
+static int is_listed(const char *name, const char *list)
 {
     size_t length = strlen(name);
     for (const char *at = list; (at = strstr(at, name)); at++)
@@ -102,11 +102,11 @@ static const char *remove_folder(const char *path, int before, const char *expec
     DIR *folder = opendir(".");
     for (struct dirent *e; folder && (e = readdir(folder));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        if (!among(e->d_name, expected)) fault = wrong("a file is left: %.200s", e->d_name);
+        if (!is_listed(e->d_name, expected)) fault = wrong("leaves a file: %.200s", e->d_name);
         unlink(e->d_name);
     }
     if (folder) closedir(folder);
-    if (fchdir(before)) fault = wrong("cannot return to the folder before");
+    if (fchdir(before)) fault = wrong("cannot return to the previous folder");
     if (rmdir(path)) fault = wrong("%s: cannot be removed", path);
     return fault;
 }
@@ -120,7 +120,7 @@ const char *target_run(const struct target *target, const uint8_t *bytes, size_t
     if (fault) return fault;
     fault = target->attempt(bytes, size);
     memory_set_limit(0);
-    if (!fault && memory_in_use() != memory) fault = wrong("memory is left");
+    if (!fault && memory_in_use() != memory) fault = wrong("leaks memory");
     const char *left = target->files ? remove_folder(path, before, target->files) : NULL;
     if (before >= 0) close(before);
     return fault ? fault : left;

@@ -1,7 +1,7 @@
-/* images.c -- the readers of images
+/* images.c -- fuzz target: the readers of images
  *
- * The first byte, modulo 3: the others are a file; a PNG file whose check sums are corrected; an IDX file, which is
- * compressed.  The second byte is the size to which an image is scaled. */
+ * The first byte, modulo 3, selects how the others become a file: as they are; with corrected PNG checksums;
+ * compressed, for IDX.  The second byte is the size to which an image is scaled. */
 
 #include "fuzz.h"
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #define MOST ((size_t)32 << 20)         /* bytes of memory */
 
-/* A chunk of a PNG file: length, name, data, and the CRC of name and data. */
+/* Corrects the CRC at the end of each PNG chunk: length, name, data, CRC of name and data. */
 static void correct_sums(uint8_t *png, size_t size)
 {
     for (size_t at = 8; at + 12 <= size;) {
@@ -53,7 +53,7 @@ static const char *attempt_png(size_t side)
     return fault;
 }
 
-/* Read the last image, and then at most 65,536 pixels. */
+/* Reads the last image, then at most 65,536 pixels. */
 static const char *attempt_set(void)
 {
     struct image_set set;
@@ -61,13 +61,13 @@ static const char *attempt_set(void)
     const char *fault = wrong_status(s);
     if (fault || s.code) return fault;
     size_t pixels = set.rows * set.columns, few = 65536 / pixels < set.count ? 65536 / pixels : set.count;
-    real *arena = memory_reals(few ? few : 1, pixels, 1, 1);
-    if (arena && few) {
-        s = image_set_read(arena, &set, set.count - 1, 1);
-        if (!s.code) s = image_set_read(arena, &set, 0, few);
-        fault = s.code ? wrong("opened, and not read: %s", s.message) : within_bounds(arena, few * pixels);
+    real *data = memory_reals(few ? few : 1, pixels, 1, 1);
+    if (data && few) {
+        s = image_set_read(data, &set, set.count - 1, 1);
+        if (!s.code) s = image_set_read(data, &set, 0, few);
+        fault = s.code ? wrong("opened but not read: %s", s.message) : within_bounds(data, few * pixels);
     }
-    memory_free(arena);
+    memory_free(data);
     image_set_close(&set);
     return fault;
 }

@@ -1,7 +1,7 @@
-/* safetensors.c -- the reader and the writer of tensors
+/* safetensors.c -- fuzz target: the reader and writer of safetensors files
  *
- * If the first byte is even, the others are a file; else a header, to which its length and a data section as long as
- * its largest offset are added. */
+ * If the first byte is even, the others are a file; else they are a header, and its length and a data section up to its
+ * largest offset are added. */
 
 #include "fuzz.h"
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static size_t longest(const uint8_t *header, size_t size)
     return most;
 }
 
-/* The file of these bytes, of `length` bytes; the caller frees it. */
+/* The file that these bytes describe; the caller frees it. */
 static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
 {
     bool whole = size == 0 || bytes[0] % 2 == 0;
@@ -38,7 +38,7 @@ static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
     return file;
 }
 
-/* Compare names, shapes, and numbers to the bit, since NaN is data. */
+/* Compares names, shapes, and numbers to the bit. */
 static const char *same(const struct tensors *a, const struct tensors *b)
 {
     if (a->count != b->count) return wrong("%zu tensors became %zu", a->count, b->count);
@@ -62,11 +62,11 @@ const char *fuzz_safetensors(const uint8_t *bytes, size_t size)
     if (fault) return fault;
     status s = safetensors_read(&list, "in");
     fault = wrong_status(s);
-    if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("an error, and memory is left");
+    if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("an error leaks memory");
     if (!fault && !s.code) {
         s = safetensors_write("out", list.tensor, list.count);
         if (!s.code) s = safetensors_read(&again, "out");
-        fault = s.code ? wrong("read, and not written and read again: %s", s.message) : same(&list, &again);
+        fault = s.code ? wrong("cannot be written and read again: %s", s.message) : same(&list, &again);
     }
     tensors_release(&list);
     tensors_release(&again);

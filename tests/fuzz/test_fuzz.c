@@ -1,6 +1,5 @@
-/* test_fuzz.c -- replay every input of tests/fuzz/TARGET/ (fuzz.h), with any compiler
- *
- * The inputs are the seeds of `make fuzz`, and inputs that once found a defect, named after it. */
+/* test_fuzz.c -- replays tests/fuzz/TARGET/: the seeds of `make fuzz`, and inputs named after the defect they once
+ * found */
 
 #include <glob.h>
 #include <stdio.h>
@@ -9,8 +8,7 @@
 
 #define LONGEST 65536
 
-/* Readers, program and forms do not crash, leak, leave a file, print two lines or disagree.  Each input, and its first
- * half. */
+/* Each input, and its first half: no crash, leak, left file, error of two lines or disagreement. */
 START_TEST(inputs_of_fuzzing_find_no_defect)
 {
     static uint8_t bytes[LONGEST];

@@ -1,7 +1,4 @@
-"""test_image_files.py -- which images the program reads, and as which pixels
-
-test_images.c has what is computed from them, damaged files, memory, the C interface.
-"""
+"""test_image_files.py -- image files: formats and pixels; test_images.c tests what is computed from them"""
 import gzip
 import itertools
 import os
@@ -28,7 +25,7 @@ CURVES = [b"", GAMMA, chunk(b"sRGB", b"\0"), GAMMA + PRIMARIES]
 
 
 def packed(samples, depth):
-    """A row of samples as bytes, after the byte of its filter."""
+    """A row of samples as bytes, with its filter byte."""
     bits = "".join(f"{sample:0{depth}b}" for sample in samples)
     bits += -len(bits) % 8 * "0"
     return b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")
@@ -45,8 +42,8 @@ def png(pixels, rows, columns, kind, depth, interlaced=0, chunks=b""):
 
 
 def random_picture(rows, columns, kind, depth, transparent):
-    """Random pixels, the chunks PLTE and tRNS, and the colours that are seen, laid on black.  16 bits are two equal
-    bytes, which are rounded to one.  With tRNS, grey and RGB have the colour of pixel 0 transparent."""
+    """Random pixels, their chunks PLTE and tRNS, and the visible colours on black.  Samples of 16 bits are two equal
+    bytes.  With tRNS, the colour of pixel 0 is transparent in grey and RGB."""
     draw = random.Random(f"{kind} {depth}")
     levels, wide = 2 ** min(depth, 8), 257 if depth == 16 else 1
     pixels = [tuple(draw.randrange(levels) for _ in range(SAMPLES[kind])) for _ in range(rows * columns)]
@@ -81,7 +78,7 @@ def idx_header(type_and_axes, count, rows, columns):
 
 
 def mosaic(first, rows, columns):
-    """Images from `first` on, row by row, as one PNG file."""
+    """Images from number `first`, row by row, as one PNG file."""
     count, height, width = SET
     across = -(-columns // width)
     pixels = []
@@ -122,20 +119,20 @@ WRONG_SETS = [
 
 
 def real(value):
-    """A number as the build rounds it."""
+    """A number rounded to the build's precision."""
     letter = "<" + suite.LETTER[suite.DTYPE]
     return struct.unpack(letter, struct.pack(letter, value))[0]
 
 
 def normalised(value, c):
-    """A byte of colour c as a network gets it."""
+    """A byte of colour c, normalised for a network."""
     mean, deviation = [(0.485, 0.229), (0.456, 0.224), (0.406, 0.225)][c]
     return real((real(value / 255) - mean) / deviation)
 
 
 class Images(suite.Case):
     def tokens(self, words, path=None):
-        """Run tokens; return its output and the tokens."""
+        """Run `tokens`; return its output and the tokens."""
         said = self.succeeds(f"tokens {words} -o y" + (f" --images {path}" if path else ""))
         return said, suite.read_tensors("y")["x"][1]
 
@@ -143,7 +140,7 @@ class Images(suite.Case):
         self.fails(f"tokens --grid 2x2 --patch 1 --channels 1 --images {path} -o none", message)
 
     def inputs(self, paths, grid):
-        """The input of a network, of each image: scaled to cover 8/7 of the grid, then cut to its middle."""
+        """A network's input for each image: scaled to cover 8/7 of the grid, then cropped to its middle."""
         words = f"network lisanet-i-t --random 1 --depths 1 --widths 4 --grid {grid} --before stage1.embed"
         self.succeeds([*words.split(), *paths, "-o", "y"])
         shape, numbers = suite.read_tensors("y")["x"]
@@ -165,8 +162,8 @@ class Images(suite.Case):
                 self.assertEqual(self.inputs(["p.png"], "21x21"), [tuple(expected)])
 
     def test_png_of_every_encoding_is_read(self):
-        """15 encodings in 5 sizes, interlaced or not, with and without tRNS, with 4 choices of gAMA, sRGB and cHRM, are
-        the same picture as its colours in 8 bits."""
+        """15 encodings in 5 sizes, interlaced or not, with and without tRNS, with 4 choices of gAMA, sRGB and cHRM,
+        give the pixels of 8-bit RGB."""
         for rows, columns, grid in [(3, 1, "63x21"), (1, 1, "21x21"), (1, 9, "21x189"), (8, 8, "56x56"),
                                     (13, 6, "91x42")]:
             same = {}           # path: path of the plain picture
@@ -208,8 +205,8 @@ class Images(suite.Case):
                 self.fails(f"network learned-lisa --random 1 {path} -o none", message)
 
     def test_mosaics_are_the_images_of_a_set(self):
-        """Images row by row, from image 0 again after the last, gzipped or not, give the tokens of the same picture.
-        Each entry of the batch begins after the images of the one before."""
+        """Images row by row, cyclically, gzipped or not, give the tokens of the same picture.  Each entry of a batch
+        continues after the images of the previous one."""
         data = idx_header(0x803, *SET) + PIXELS
         write("set", data)
         write("set.gz", gzip.compress(data))
@@ -239,7 +236,7 @@ class Images(suite.Case):
                 self.rejects("set.gz", message)
 
     def test_idx_files_end_after_their_pixels(self):
-        """The pixels fill whole pieces of what is read at a time: 4096 bytes, and four times that."""
+        """Also if the pixels fill whole read buffers: 4096 bytes, and four times that."""
         for side in 32, 64:
             data = idx_header(0x803, 4, side, side) + bytes(4 * side * side)
             write("set", data)
@@ -248,8 +245,8 @@ class Images(suite.Case):
             self.rejects("set", "goes on after the")
 
     def test_lines_and_videos_are_cut_from_the_mosaic(self):
-        """N tokens in a line, and a video of one frame, are the image.  Each frame of a video shows the one before,
-        moved by one token, since patches are as wide as its step."""
+        """N tokens in a line and a video of one frame equal the image.  Each frame of a video shows the previous one,
+        moved by one token."""
         write("set", idx_header(0x803, *SET) + PIXELS)
         plane, line, frame, video = (self.tokens(f"--grid {grid} --channels 4 --patch 2", "set")[1]
                                      for grid in ("3x4", "12", "1x3x4", "3x3x4"))
@@ -261,7 +258,7 @@ class Images(suite.Case):
             self.assertGreater(max(abs(a - b) for a, b in zip(row, next_row)), 0.1)
 
     def test_constant_channels_become_zeros(self):
-        """One colour, and a single token: rounding is not standardised."""
+        """One colour, or a single token: rounding errors are not standardised."""
         write("flat.png", png(81 * [(51, 102, 153)], 9, 9, RGB, 8))
         said, tokens = self.tokens("--grid 5x7 --channels 8 --patch 3", "flat.png")
         self.assertEqual(said, "flat.png, scaled to cover 15x21 pixels, 3x3 patches\n")

@@ -1,7 +1,4 @@
-/* test_images.c -- what is computed from images: scaling, tokens, noise; and what no command shows: damaged files,
- * memory.  test_image_files.py has the rest.
- *
- * Bytes over 255 are compared exactly. */
+/* test_images.c -- scaling, tokens, noise, damaged files, memory; test_image_files.py tests file formats */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp */
 
@@ -18,7 +15,7 @@
 #define COLUMNS 6
 #define IDX_SIZE (16 + COUNT_IN_SET * ROWS * COLUMNS)
 
-/* A valid IDX file: 7 images of 5 x 6.  One more byte follows. */
+/* A valid IDX file of 7 images of 5 x 6, and one more byte. */
 static const unsigned char *idx(void)
 {
     static unsigned char bytes[IDX_SIZE + 1] = {0, 0, 8, 3, 0, 0, 0, COUNT_IN_SET, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
@@ -34,7 +31,7 @@ static void write_gzip(const char *path, const unsigned char *bytes, size_t coun
     ck_assert_int_eq(gzclose(f), Z_OK);
 }
 
-/* Compressed or not. */
+/* Exactly, compressed or not. */
 START_TEST(any_images_of_a_set_are_read)
 {
     static const struct { size_t first, count; } right[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}},
@@ -59,7 +56,7 @@ START_TEST(any_images_of_a_set_are_read)
 }
 END_TEST
 
-START_TEST(cut_sets_are_rejected)
+START_TEST(truncated_sets_are_rejected)
 {
     struct image_set set;
     for (size_t length = 0; length <= IDX_SIZE + 1; length++) {
@@ -118,9 +115,8 @@ static bool png_is_read(void)
     return !s.code;
 }
 
-/* Cut, or with one bit inverted anywhere, a file is rejected or has the same pixels.  Bits of a time stamp may change,
- * and parts of a PNG file that are not needed. */
-START_TEST(damaged_images_are_rejected_or_the_same)
+/* Truncated, or with any bit inverted.  `harmless` bits, such as those of a time stamp, may change. */
+START_TEST(damaged_images_are_rejected_or_equal)
 {
     static const struct { bool (*is_read)(void); size_t harmless; } kind[] = {{set_is_read, 8 * 12},
                                                                               {png_is_read, 9 * 36}};
@@ -153,7 +149,7 @@ static real even(size_t y, size_t x) { return (void)y, (void)x, (real)0.7; }
 static real ramp(size_t y, size_t x) { return (void)y, (real)x / 40; }
 static real chess(size_t y, size_t x) { return (real)((y + x) % 2); }
 
-/* A picture of 20 x 20 pixels, scaled; freed when the test ends. */
+/* A picture of 20 x 20 pixels, scaled. */
 static const real *fitted_picture(real (*pixel)(size_t y, size_t x), size_t rows, size_t columns)
 {
     struct image im, fitted;
@@ -166,11 +162,10 @@ static const real *fitted_picture(real (*pixel)(size_t y, size_t x), size_t rows
     return pixels;
 }
 
-/* The ramp: four products in double, below 8 2^-53, and two roundings to real.  Twice as large, pixel x is at
- * (x + 1/2)/2 - 1/2 of the source; two columns are cut from the middle of the source, 9 and 10.  The chess board: a
- * tent of radius 5 weighs even and odd pixels alike to within one of its steps of 1/5, also at the border: half of
- * 1/25. */
-START_TEST(fitting)
+/* Enlarged twice, pixel x shows (x + 1/2)/2 - 1/2 of the source; two columns show its middle, 9 and 10.  Tolerance of
+ * the ramp: four products in double, below 8 2^-53, and two roundings to real.  Tolerance of the chess board: a tent of
+ * radius 5 weighs even and odd pixels equally to within one of its steps of 1/5, also at the border: half of 1/25. */
+START_TEST(fitted_images_are_interpolated)
 {
     double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;
     struct image im = random_image(6, 6, 9, 3), fitted;
@@ -192,7 +187,7 @@ END_TEST
 
 /* ---- Tokens ---- */
 
-/* A token source: the 7 images of 5 x 6, patches of 2. */
+/* Tokens from idx(), patches of 2. */
 static struct token_source little_set(void)
 {
     write_gzip("set", idx(), IDX_SIZE);
@@ -206,8 +201,8 @@ static grid make_grid(const char *text)
     return g;
 }
 
-/* Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 6 u 12.  Value, mean and deviation each
- * add that over the smallest deviation s, for tokens of at most sqrt(N): 3 * 72 u sqrt(N) / s. */
+/* Tolerance: 3 * 72 u sqrt(N) / s.  Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 6 u
+ * 12; value, mean and deviation each add that over the smallest deviation s, for tokens of at most sqrt(N). */
 START_TEST(tokens_are_projected_patches)
 {
     enum { C = 5 };
@@ -243,8 +238,8 @@ START_TEST(tokens_are_projected_patches)
 }
 END_TEST
 
-/* Coefficient n is normal draws 2 n and 2 n + 1 over the frequency; patches of one pixel, standardised.  A pixel passes
- * at most log2 P + 4 stages, or a prime axis, each off by a few u of the largest: 64 u of the range. */
+/* Coefficient n is normal numbers 2 n and 2 n + 1 over the frequency; patches are one pixel, standardised.  Tolerance:
+ * 64 u of the range; at most log2 P + 4 stages, or a prime axis, each err by a few u of the largest number. */
 START_TEST(noise_falls_as_one_over_f)
 {
     static const struct { size_t H, W; } size[] = {{12, 20}, {17, 11}, {1, 90}, {23, 9}, {32, 32}};
@@ -278,8 +273,8 @@ START_TEST(noise_falls_as_one_over_f)
 }
 END_TEST
 
-/* Without a file the tokens are noise.  The line about it is cut to its buffer, and terminated. */
-START_TEST(without_the_data_set)
+/* The line about it fits its buffer, truncated and terminated. */
+START_TEST(noise_replaces_a_missing_data_set)
 {
     const char *about_noise = "1/f noise of seed 0, 2x2 patches";
     real *x = zeros(12), *noise = zeros(12);
@@ -302,7 +297,7 @@ START_TEST(without_the_data_set)
 }
 END_TEST
 
-/* A path that cannot lead to a file, and a broken file, are no absent data set.  No image has an axis of 0. */
+/* A broken file, and a path that cannot lead to a file, do not count as a missing data set. */
 START_TEST(wrong_token_sources_are_rejected)
 {
     static const struct {
@@ -335,7 +330,7 @@ END_TEST
 
 /* ---- Memory ---- */
 
-/* Six blocks, each rounded up to lines of 64 bytes. */
+/* Tolerance: six blocks, each rounded up to lines of 64 bytes. */
 START_TEST(bytes_of_tokens_are_known_beforehand)
 {
     struct image im = random_image(8, 60, 60, 3);
@@ -393,12 +388,12 @@ int main(void)
     Suite *suite = suite_create("images");
     TCase *c = add_folder_case(suite, "images");
     tcase_add_loop_test(c, any_images_of_a_set_are_read, 0, 2);
-    tcase_add_test(c, cut_sets_are_rejected);
-    tcase_add_loop_test(c, damaged_images_are_rejected_or_the_same, 0, 2);
-    tcase_add_test(c, fitting);
+    tcase_add_test(c, truncated_sets_are_rejected);
+    tcase_add_loop_test(c, damaged_images_are_rejected_or_equal, 0, 2);
+    tcase_add_test(c, fitted_images_are_interpolated);
     tcase_add_test(c, tokens_are_projected_patches);
     tcase_add_loop_test(c, noise_falls_as_one_over_f, 0, 5);
-    tcase_add_test(c, without_the_data_set);
+    tcase_add_test(c, noise_replaces_a_missing_data_set);
     tcase_add_test(c, wrong_token_sources_are_rejected);
     tcase_add_test(c, bytes_of_tokens_are_known_beforehand);
     tcase_add_test(c, any_request_for_an_image_may_fail);

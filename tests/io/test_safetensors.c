@@ -1,5 +1,5 @@
-/* test_safetensors.c -- what no command shows of reading and writing safetensors files: damaged files, memory, the C
- * interface; test_tensor_files.py has the rest */
+/* test_safetensors.c -- safetensors files: the C interface, damaged files, memory; test_tensor_files.py tests the
+ * format */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
 
@@ -34,9 +34,8 @@ static struct tensors small_list(void)
 
 /* ---- Reading what was written ---- */
 
-/* Fails unless a file returns what is written to it, to the bit: names and shapes when it is opened, data when it is
- * loaded. */
-static void comes_back(const struct tensors *list)
+/* Writes and reads a file: names and shapes are equal when it is opened, data, to the bit, when it is loaded. */
+static void round_trip(const struct tensors *list)
 {
     struct safetensors opened;
     size_t before = memory_in_use();
@@ -58,7 +57,7 @@ static void comes_back(const struct tensors *list)
     ck_assert_uint_eq(memory_in_use(), before);
 }
 
-/* Odd names, 0 to 8 axes, a NaN with a payload; the empty list; a tensor longer than any buffer. */
+/* Unusual names, 0 to 8 axes, a NaN with a payload; no tensor; a tensor longer than any buffer. */
 START_TEST(written_tensors_come_back)
 {
     static const char *const names[] = {
@@ -75,14 +74,14 @@ START_TEST(written_tensors_come_back)
         t->data[0] = extremes[i % 4];
     }
     ((unsigned char *)list.tensor[0].data)[sizeof(real) == 8 ? 0 : 1] ^= 0x2a;
-    comes_back(&list);
+    round_trip(&list);
     tensors_release(&list);
 
-    comes_back(&(struct tensors){0});
+    round_trip(&(struct tensors){0});
     struct tensor long_one;
     succeeds(tensor_create(&long_one, "long", 1, &many));
     for (size_t i = 0; i < many; i++) long_one.data[i] = (real)i;
-    comes_back(&(struct tensors){1, &long_one});
+    round_trip(&(struct tensors){1, &long_one});
     tensor_release(&long_one);
 }
 END_TEST
@@ -116,7 +115,7 @@ END_TEST
 
 /* ---- Reading without loading ---- */
 
-/* Two tensors of 2 GiB, holes of the file, come before the three others.  They are not loaded: it would take 4 GiB. */
+/* Two tensors of 2 GiB are holes in the file before three others, which alone are loaded. */
 START_TEST(tensors_beyond_4_gib_are_read)
 {
     static const struct { off_t at; size_t width, count; double value[4]; const char *bytes; } expected[] = {
@@ -171,10 +170,10 @@ START_TEST(tensors_beyond_4_gib_are_read)
 }
 END_TEST
 
-/* ---- Wrong files, without much memory ---- */
+/* ---- Invalid files ---- */
 
-/* Read a file of these bytes and `more` zeros: true if its tensors are valid, all of whose bytes are read, false if
- * they are rejected.  Either takes little memory and returns it. */
+/* Reads a file of these bytes and `more` zeros; returns true if its tensors are valid, false if they are rejected, with
+ * little memory.  Frees all memory. */
 static bool is_read(const void *bytes, size_t count, off_t more)
 {
     struct tensors list = {.count = 77};
@@ -208,8 +207,8 @@ static bool is_read(const void *bytes, size_t count, off_t more)
     return !s.code;
 }
 
-/* An inverted bit may make another name, or 2 x 3 of 3 x 2: an error, or a valid list.  A header that claims much, or
- * a file that is cut after it was opened, takes no memory. */
+/* With any bit inverted, a file is rejected or valid (it may have another name).  A truncated file and a header that
+ * claims too much are errors and take no memory. */
 START_TEST(damaged_files_do_no_harm)
 {
     static const struct { const char *bytes; off_t data; } claims[] = {
@@ -244,7 +243,7 @@ END_TEST
 
 /* ---- Writing ---- */
 
-/* Replaces the C library's fsync: fails if asked. */
+/* Replaces the C library's fsync. */
 static bool disk_fails;
 
 int fsync(int fd)
@@ -254,7 +253,7 @@ int fsync(int fd)
     return -1;
 }
 
-/* an_interrupted_command_leaves_nothing_beside proves that all is written before. */
+/* If fsync fails, the old file stays.  an_interrupted_command_leaves_no_file tests that all data are written before. */
 START_TEST(a_new_file_is_flushed_before_it_is_renamed)
 {
     struct tensors list = small_list();
@@ -296,7 +295,7 @@ static status read_or_write(bool write, const struct tensors *list)
     return s;
 }
 
-/* Request n of the library, or of cJSON, fails.  The leak sanitizer counts what cJSON does not free. */
+/* Request n of the library or of cJSON fails.  The leak sanitizer detects what cJSON does not free. */
 START_TEST(any_request_for_memory_may_fail)
 {
     bool write = _i / 2, theirs = _i % 2;

@@ -1,6 +1,6 @@
-"""test_tensor_files.py -- how the program reads and writes safetensors files
+"""test_tensor_files.py -- the format of safetensors files that the program reads and writes
 
-test_safetensors.c has what no command shows: damaged files, memory, the C interface.
+test_safetensors.c tests the C interface, damaged files and memory.
 """
 import os
 import struct
@@ -20,11 +20,11 @@ def only_x(shape, offsets="[0,8]", dtype='"F32"'):
 
 
 def write_header(path, header, data=b""):
-    """Characters of the header are bytes, since some are no UTF-8."""
+    """Each character of the header is a byte, since some are no UTF-8."""
     write(path, suite.raw_tensors(header.encode("latin-1"), data))
 
 
-# Header, bytes of data, message.  Each differs from a valid file in one thing.
+# Header, bytes of data, message.  Each has one error.
 WRONG = [
     # Not strict JSON, or not in UTF-8
     ('[]', 0, "header byte 0: 0x5b, expected {"),
@@ -197,13 +197,13 @@ class Reading(suite.Case):
                 self.rejects("a", message)
 
     def test_long_headers_are_rejected(self):
-        """The format allows 100 000 000 bytes; this file is long enough for more."""
+        """The format allows 100 000 000 bytes."""
         write("a", struct.pack("<Q", 100000001) + b"{}")
         os.truncate("a", 200000000)
         self.rejects("a", "a header of 100000001 bytes, expected 1 to 100000000")
 
     def test_only_regular_files_are_read(self):
-        """A pipe without a writer must not block, and /dev/zero has no end."""
+        """A pipe without a writer must not block; /dev/zero has no end."""
         os.mkfifo("pipe")
         os.mkdir("folder")
         write("file", b"")
@@ -215,7 +215,7 @@ class Reading(suite.Case):
                 self.rejects(path, message)
 
     def test_either_precision_is_converted(self):
-        """F32 and F64 in one file, with data in another order than the header."""
+        """F32 and F64 in one file, data in another order than the header."""
         wide, narrow = (0.1, -1e300, 1 + 2 ** -30, 3.0), struct.unpack("<2f", struct.pack("<2f", 0.1, -7))
         write_header("a", '{"x":{"dtype":"F64","shape":[1,4,1],"data_offsets":[8,40]},'
                           '"table":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}}',
@@ -225,7 +225,7 @@ class Reading(suite.Case):
         self.assertEqual(suite.read_tensors("b"), {"x": ([1, 4, 1], expected), "table": ([2, 1], narrow)})
 
     def test_doubles_are_read_in_pieces(self):
-        """compare takes 4096 numbers at a time, the library 1024 of F32 or 512 of F64."""
+        """compare reads 4096 numbers at a time, the library 1024 of F32 or 512 of F64."""
         sizes = 1, 7, 511, 512, 513, 1024, 1025, 1500, 4096, 4097, 10000
         tensors = {str(size): ([size], [size + n + 0.5 for n in range(size)]) for size in sizes}
         tensors["ones"] = [9000], 9000 * [1]
@@ -251,7 +251,7 @@ class Writing(suite.Case):
         self.assertFalse(os.path.lexists(path + ".tmp"))
 
     def test_links_are_followed(self):
-        """A link in the place of the temporary file is not: it may be there in malice."""
+        """A link in the place of the temporary file is replaced: it may be malicious."""
         write("file", b"old")
         os.symlink("file", "link")
         os.symlink("victim", "file.tmp")

@@ -1,6 +1,6 @@
-"""Tests of the Python module, against the program of a build; tests/library/test_installed.py runs each in an empty folder.
+"""Tests of the Python module against the program of a build; test_installed.py runs each in an empty folder.
 
-    check.py TEST BUILD float32|float64
+    installed_check.py TEST BUILD float32|float64
 """
 
 import contextlib
@@ -35,7 +35,7 @@ top = pathlib.Path(__file__).resolve().parents[2]
 # ---- Files of tensors, and the program
 
 def read(path):
-    """The tensors of a safetensors file, and its metadata."""
+    """The tensors and metadata of a safetensors file."""
     data = pathlib.Path(path).read_bytes()
     length, = struct.unpack("<Q", data[:8])
     header, data = json.loads(data[8:8 + length]), data[8 + length:]
@@ -60,7 +60,7 @@ def run(*words, **more):
 
 
 def apply(operator, words, tensors):
-    """y of the program, or its error."""
+    """y of `twicetold apply`, or its error."""
     write("in.safetensors", tensors)
     ran = run(program, "apply", operator, *words, "in.safetensors", "-o", "out.safetensors")
     return ran.stderr.strip() if ran.returncode else read("out.safetensors")[0]["y"]
@@ -71,7 +71,7 @@ def keyword_of(option):
 
 
 def keywords(words):
-    """Options of a command as keywords: a flag is True, any other value a string."""
+    """Options of a command as keywords: a flag is True, other values are strings."""
     given = {}
     for word in words:
         if word.startswith("--"):
@@ -83,7 +83,7 @@ def keywords(words):
 
 
 def cases():
-    """Name, operator, words, tensors of each golden vector in this precision, and of another case of msa."""
+    """Name, operator, words and tensors of each golden vector, and of another case of msa, in this precision."""
     found = []
     for path in sorted(top.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
@@ -106,7 +106,7 @@ def function(operator):
 
 
 def each(change, tensors):
-    """All tensors, changed."""
+    """change(t) of each tensor."""
     return {name: change(t) for name, t in tensors.items()}
 
 
@@ -124,7 +124,7 @@ def near(y, expected):
 
 
 def error_of(call, *arguments, **given):
-    """The line of the exception that this raises."""
+    """The message of the error that a call raises."""
     try:
         call(*arguments, **given)
     except twicetold.Error as error:
@@ -178,8 +178,8 @@ def errors():
         assert said.startswith(line), said
 
 
-class Stranger:
-    """An array that has only DLPack."""
+class DLPackOnly:
+    """An array with DLPack alone."""
 
     def __init__(self, array):
         self.array = array
@@ -191,11 +191,11 @@ class Stranger:
         return self.array.__dlpack_device__()
 
 
-class Elsewhere(Stranger):
+class OnDevice(DLPackOnly):
     dtype, device = "float32", "cuda:0"
 
     def __dlpack__(self, **asked):
-        raise BufferError("not of this memory")
+        raise BufferError("not in this memory")
 
 
 def arrays():
@@ -207,7 +207,7 @@ def arrays():
         "every second number": lambda t: numpy.repeat(t, 2, axis=-1)[..., ::2],
         "the other byte order": lambda t: t.astype(t.dtype.newbyteorder()),
         "not to be written": lambda t: numpy.frombuffer(t.tobytes(), t.dtype).reshape(t.shape),
-        "DLPack": Stranger,
+        "DLPack": DLPackOnly,
     }
     if precision == "float64":
         kinds["lists"] = numpy.ndarray.tolist
@@ -227,10 +227,10 @@ def arrays():
         for name in ("x", "w_qkv"):
             line = error_of(twicetold.lisa, **{**tensors, name: tensors[name].astype(kind)}, **given)
             assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
-    line = error_of(twicetold.lisa, **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
-    assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not of this memory), expected dense"), line
+    line = error_of(twicetold.lisa, **{**tensors, "x": OnDevice(tensors["x"])}, **given)
+    assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not in this memory), expected dense"), line
 
-    # Masks and unaligned numbers, also in only one matrix of a list.
+    # Masks and unaligned numbers are errors, also in one matrix of a list.
     def misaligned(t):
         return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
 
@@ -254,8 +254,8 @@ def lazy():
     given, tensors = keywords(words), each(lambda t: torch.from_numpy(t.copy()), tensors)
     plan = twicetold.plan("msa", **tensors, **given)
 
-    def lies(t):
-        """-t in memory, t in value."""
+    def negated(t):
+        """Value t, stored as -t."""
         return torch.complex(torch.zeros_like(t), -t).conj().imag
 
     def equal(changed, plain, what):
@@ -266,15 +266,15 @@ def lazy():
             same(y.numpy(), expected, f"{what} {name}, in a plan")
             plan.load(**parameters_of(tensors))
 
-    equal(each(lies, tensors), tensors, "negative")
-    equal(each(lambda t: lies(t).requires_grad_(), tensors), tensors, "to be learnt")
+    equal(each(negated, tensors), tensors, "negative")
+    equal(each(lambda t: negated(t).requires_grad_(), tensors), tensors, "with gradients")
     equal(each(torch.nn.Parameter, tensors), tensors, "a parameter")
-    equal(each(lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), tensors), tensors, "turned")
+    equal(each(lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), tensors), tensors, "transposed")
     equal(each(lambda t: torch._efficientzerotensor(t.shape, dtype=t.dtype), tensors),
           each(torch.zeros_like, tensors), "zeros")
 
     class Wrapper(torch.Tensor):
-        """A subclass with a shape and no memory."""
+        """A subclass with a shape but no memory."""
 
         @classmethod
         def __torch_dispatch__(cls, call, types, arguments=(), named=None):
@@ -318,7 +318,7 @@ def plans():
     assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
     assert plan.parameters == sum(t.size for t in parameters_of(tensors).values())
 
-    # Step 1: other parameters, and parameters that are errors.
+    # Step 1: load other parameters, valid and wrong.
     other = {**tensors, "wa": tensors["wa"] * 2}
     for name, wrong in (("wa", other["wa"][:3]), ("nothing", x), ("w_qkv", x.astype("float16"))):
         error_of(plan.load, **{name: wrong})
@@ -330,14 +330,14 @@ def plans():
     for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
         assert "tensor x: found" in error_of(plan, wrong)
 
-    # Step 2: a plan keeps its parameters alive when the caller drops them.
+    # Step 2: a plan keeps alive the parameters that the caller drops.
     naive = twicetold.plan("lisa", **tensors, **given, form="naive")
     expected = naive(x)
     naive.load(**each(numpy.copy, parameters_of(tensors)))
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
     same(naive(x), expected, f"among {len(litter)} others")
 
-    # Step 3: threads of the plan; threads of Python, with one plan or their own.  Bits depend on the number of threads.
+    # Step 3: threads of a plan; threads of Python with one plan or one each.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
         again = twicetold.plan("lisa", **tensors, **given, threads=threads)
         assert near(again(x), y)
@@ -354,7 +354,7 @@ def plans():
                 same(shared, plan(x * n), f"thread {n}, a plan for all")
                 same(own, alone(x * n), f"thread {n}, its own plan")
 
-    # Step 4: a plan cannot be copied; several threads are an error in a child of fork.
+    # Step 4: copies, and several threads in a child of fork, are errors.
     for second in (copy.copy, copy.deepcopy, pickle.dumps):
         assert "neither copied nor pickled" in error_of(second, plan)
     same(plan(x), y, "after no copy")
@@ -367,20 +367,20 @@ def plans():
 
 
 def faults():
-    """Each request of the library for memory fails (refusing.c): of making a plan, and of the next load."""
-    refuse_of = ctypes.CDLL(None).refuse_of
-    refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
+    """Each request for memory of the library fails (failing_io.c): when a plan is made, and in the next load."""
+    fail_requests_of = ctypes.CDLL(None).fail_requests_of
+    fail_requests_of.argtypes, fail_requests_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
 
     def fails(number, call, *arguments, **given):
-        """True if call raises when this request fails."""
-        refuse_of(b"libtwicetold", number)
+        """True if the call raises when this request fails; false if it makes fewer requests."""
+        fail_requests_of(b"libtwicetold", number)
         try:
             call(*arguments, **given)
         except twicetold.Error as error:
             assert error.code == 1 and ": not enough memory for " in str(error), error
             return True
         finally:
-            counted = refuse_of(b"libtwicetold", -1)
+            counted = fail_requests_of(b"libtwicetold", -1)
         assert counted <= number, f"request {number} of {counted} failed without an error"
         return False
 
@@ -408,7 +408,7 @@ def faults():
 
 
 def fork():
-    """The parent runs threads of another library; the module is imported before or after the fork."""
+    """After the parent has run threads of another library; the module is imported before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
     others = {"three lines of C": "import ctypes; assert ctypes.CDLL('./loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
@@ -434,7 +434,7 @@ def fork():
 
 
 def documented():
-    listed = run(program, "list", check=True).stdout.split("\n\n")[0]      # layers and networks stand below
+    listed = run(program, "list", check=True).stdout.split("\n\n")[0]      # without layers and networks
     rows = [line.split() for line in listed.split("\n")]
     assert list(twicetold.operators) == [name for name, *_ in rows], listed
     for name, *words in rows:
@@ -478,7 +478,7 @@ def chapter():
 
 
 def wheel():
-    # A compiler that does not know -march=native prints no macros.
+    # No macros if the compiler does not know -march=native.
     macros = run(*shlex.split(os.environ["CC"]), "-march=native", "-dM", "-E", "-x", "c", os.devnull).stdout
     both = os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
     packing = [sys.executable, "reference/library/wheel.py", both, "1.0", os.getcwd()]
@@ -504,7 +504,7 @@ def wheel():
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(os.getcwd()), ran.stdout + ran.stderr
     same(numpy.load("out.npy"), apply("msa", words, tensors), "from the wheel")
 
-    # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
+    # The wheel records the processor features that it needs; the import fails if one is missing, and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     if not flags:
         print("left out, without flags in /proc/cpuinfo: processors that lack some")

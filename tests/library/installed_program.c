@@ -1,4 +1,4 @@
-/* installed_program.c -- self-attention in float and in double, and the largest difference */
+/* installed_program.c -- the largest difference between self-attention in float and in double */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@ enum { N = 196, C = 64 };                       /* tokens of a 14 x 14 grid, cha
 static float x[N * C], w_qkv[3 * C * C], y[N * C];
 static double x_double[N * C], w_qkv_double[3 * C * C], y_double[N * C];
 
-/* Numbers from -1 to 1, the same in both precisions. */
+/* Random numbers from -1 to 1, equal in both precisions. */
 static void fill(float *a, double *a_double, int count)
 {
     for (int i = 0; i < count; i++) a_double[i] = a[i] = (float)(2.0 * rand() / RAND_MAX - 1);
 }
 
-/* Exit with the message and code of an error. */
+/* Exits with the message and code of an error. */
 static void expect(twicetold_status s)
 {
     if (!s.code) return;

@@ -1,12 +1,11 @@
 /* live.js -- node's part in tests/library/test_live.c: runs the module of the live figures
  *
- *     node tests/library/live.js MODULE golden FILE FORM...        y of a golden vector by each form
- *     node tests/library/live.js MODULE kernel SCENE SETTINGS      a scene's problem, its x drawn, and the
- *                                                          attention kernel that it would show
+ *     node tests/library/live.js MODULE golden FILE FORM...        y of a golden vector by each form, as raw floats
+ *     node tests/library/live.js MODULE kernel SCENE SETTINGS      a scene's problem with random x, and the attention
+ *                                                                  kernel that it shows, as a safetensors file whose
+ *                                                                  last tensor is `kernel`
  *
- * Numbers go to the standard output as they lie in memory, four bytes each; a scene as a
- * file of safetensors, `kernel` its last tensor.  Settings, in JSON, are those that differ
- * from the scene's own. */
+ * SETTINGS, in JSON, replace those of the scene. */
 
 "use strict";
 const fs = require("fs");
@@ -38,7 +37,7 @@ function golden(library, path, ...forms) {
     });
 }
 
-/* The bytes of a safetensors file, all F32. */
+/* The bytes of a safetensors file of F32. */
 function packed(said, tensors) {
     const header = { __metadata__: said };
     let at = 0;

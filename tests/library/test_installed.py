@@ -1,7 +1,6 @@
-"""test_installed.py -- the installed library: linked, and used from Python
+"""test_installed.py -- the installed library, linked and used from Python
 
-Tests of the Python module are skipped without NumPy or PyTorch, and for a library with sanitizers, which Python cannot
-load.
+Skips tests of the Python module without NumPy or PyTorch, and for a library with sanitizers, which Python cannot load.
 """
 import importlib.util
 import os
@@ -37,7 +36,7 @@ int loop(void)
     return sum;
 }
 """
-# README's lines install the existing build, and link it as it was built.
+# README's commands use the existing build, its compiler and flags.
 README_SHELL = """
 make() {
     test "$1" = install && (cd "$TREE" &&
@@ -68,7 +67,7 @@ class Case(suite.Case):
         self.here = os.environ["HOME"] = os.getcwd()
 
     def run_command(self, words, settings=None, **more):
-        """The output of a command, which must succeed; `settings` are added to its environment."""
+        """The output of a command that must succeed, with `settings` added to its environment."""
         done = subprocess.run(words, env={**os.environ, **(settings or {})}, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=suite.SECONDS, **more)
         self.assertEqual(done.returncode, 0, f"{shlex.join(words)}: {done.stdout}")
@@ -79,13 +78,13 @@ class Case(suite.Case):
         return self.run_command(words, cwd=TREE)
 
     def run_readme(self, python, settings=None):
-        """Run the lines of README's "Use it as a library": those with python3 if `python`, or the others."""
+        """Run the commands of README's "Use it as a library", those with python3 or the others."""
         section = re.search(r"^## Use it as a library\n(.*?)(?=^## |\Z)", read(TREE + "/README.md"), re.M | re.S)[1]
         lines = [line for line in re.findall(r"^    (.*)", section, re.M) if ("python3" in line) == python]
         return self.run_command(["sh", "-ec", "\n".join([README_SHELL, *lines])], settings)
 
     def check_distance(self, report):
-        """program.c prints a distance that is small, and not 0."""
+        """The distance that installed_program.c prints is small but not 0."""
         distance = float(report.split()[4])
         self.assertGreater(distance, 0, report)
         self.assertLess(distance, 5e-3, report)
@@ -94,8 +93,8 @@ class Case(suite.Case):
 
 class Linked(Case):
     def test_no_name_leaves_the_library_without_its_prefix(self):
-        """One header in a folder of its own, valid C and C++; libraries export only names that begin with twicetold_ or
-        twicetold_double_.  A manual page is there."""
+        """Libraries export only names that begin with twicetold_ or twicetold_double_.  There is one header, in its own
+        folder, valid as C and C++, and a manual page."""
         usr = self.here + "/staged/usr"
         self.install("/usr", self.here + "/staged")
         headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
@@ -115,10 +114,10 @@ class Linked(Case):
                              input=HEADER_ALONE)
 
     def test_readme_lines_work_as_printed(self):
-        """They install, compile program.c and run it, which computes in float and in double.
+        """They install, compile installed_program.c and run it.
 
-        Tolerance 5e-3: (1 + 2 L) 32 sqrt(T) u as in test_promises.c, T = 584 products, logits L up to 50, in units of
-        the largest entry, at most 8; and more than 0."""
+        Tolerance 5e-3: (1 + 2 L) 32 sqrt(T) u as in test_properties.c, T = 584 products, logits L up to 50, times the
+        largest entry, at most 8."""
         os.symlink(PROGRAM, "program.c")
         self.check_distance(self.run_readme(python=False).splitlines()[-1])
 
@@ -133,8 +132,7 @@ class Linked(Case):
         self.check_distance(self.run_command(["./program"]).strip())
 
     def test_sudo_is_announced(self):
-        """depend.sh and `make help` name sudo before it is called; the programs that depend.sh calls only print their
-        names."""
+        """depend.sh prints its use of sudo before it calls it, and `make help` mentions it."""
         os.mkdir("bin")
         for name in ("apt-get", "apt-cache", "dpkg-query", "sudo", "id"):
             with open("bin/" + name, "w", encoding="utf-8") as f:
@@ -151,7 +149,7 @@ class Linked(Case):
 @needs_numpy
 class Module(Case):
     def check(self, test, **settings):
-        """Run a test of tests/library/installed_check.py, in a process of its own."""
+        """Run a test of installed_check.py in its own process."""
         settings.update(TWICETOLD_LIBRARY=BOTH + "/lib", PYTHONPATH=TREE + "/reference/library")
         words = [sys.executable, TREE + "/tests/library/installed_check.py", test, BUILD, PRECISION]
         print(self.run_command(words, settings), end="")
@@ -162,41 +160,41 @@ class Module(Case):
         settings = {"PAGER": "cat", **({"PYTHONPATH": found[1]} if found else {})}
         self.assertIn("w_qkv [3C, C]", self.run_readme(python=True, settings=settings))
 
-    def test_python_is_the_program(self):
-        """Each golden vector and form against `twicetold apply`, to the bit.  Bits of a product depend on the threads
-        that BLAS sees, and clang's OpenMP is not that of NumPy's BLAS: one thread."""
+    def test_python_equals_the_program(self):
+        """To the bit, for each golden vector and form.  One thread: bits of a product depend on BLAS's threads, and
+        clang's OpenMP is not that of NumPy's BLAS."""
         self.check("agree", OMP_NUM_THREADS="1")
 
-    def test_python_says_what_the_program_says(self):
-        """An exception has the line that the program prints."""
+    def test_python_errors_are_those_of_the_program(self):
+        """An exception has the message that the program prints."""
         self.check("errors")
 
-    def test_arrays_of_any_kind_are_one(self):
-        """Strided, read-only, byte-swapped, DLPack; x decides the precision.  Other types, masks and unaligned numbers
-        are errors."""
+    def test_arrays_of_any_kind_are_accepted(self):
+        """Strided, read-only, byte-swapped, DLPack; x determines the precision.  Other types, masks and unaligned
+        numbers are errors."""
         self.check("arrays")
 
     @needs_pytorch
-    def test_lazy_tensors_are_their_numbers(self):
+    def test_lazy_tensors_are_resolved(self):
         """PyTorch tensors whose memory differs from their values (negative, conjugate, zero) give the right result.
-        Tensors without memory (sparse, meta, quantized, nested, wrapped) are errors of one line."""
+        Tensors without memory (sparse, meta, quantized, nested, wrapped) are errors."""
         self.check("lazy")
 
     def test_plans_are_used_again(self):
-        """After a load, after a load that is an error, with several threads of its own and of Python."""
+        """After a load, after a wrong load, with several threads of its own and of Python."""
         self.check("plans")
 
     def test_a_child_of_fork_computes(self):
-        """A plan with default threads returns after fork, although C, NumPy or PyTorch ran OpenMP in the parent."""
+        """With default threads, although C, NumPy or PyTorch ran OpenMP in the parent."""
         self.run_command([*CC, "-fopenmp", "-fPIC", "-shared", "-x", "c", "-", "-o", "loop.so"], input=LOOP)
         self.check("fork", OMP_NUM_THREADS="2")
 
     def test_python_survives_requests_that_fail(self):
-        """Each request for memory fails in turn, and each of the next load.  Then the plan can be loaded."""
+        """Each request for memory fails in turn, and each of the next load.  A later load succeeds."""
         self.check("faults", OMP_NUM_THREADS="2", LD_PRELOAD=BUILD + "/tests/cli/failing_io.so")
 
     def test_functions_are_documented(self):
-        """Signature and page of each operator's function name all options and tensors."""
+        """The signature and docstring of each operator's function name all options and tensors."""
         self.check("documented")
 
     def test_the_chapter_runs_in_python(self):
@@ -205,15 +203,14 @@ class Module(Case):
         Tolerance: as in forms_are_one_function, for two sides in float."""
         self.check("chapter")
 
-    def test_the_wheel_is_whole(self):
-        """It holds what its record lists, and computes.  If the processor lacks a feature, the import fails and names
-        it."""
+    def test_the_wheel_is_complete(self):
+        """It holds what its record lists, and computes; an import on a processor without a needed feature names it."""
         self.check("wheel", OMP_NUM_THREADS="1")
 
     @needs_pytorch
-    def test_authors_weights_come_to_our_paths(self):
-        """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code: rename.py on checkpoints with their names and shapes.  Each
-        number has its place; missing, extra and misshapen tensors are named; two sets of weights need an option."""
+    def test_authors_weights_are_renamed(self):
+        """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code: rename.py moves each number of a checkpoint with their names
+        and shapes; it names missing, extra and misshapen tensors; two sets of weights need an option."""
         print(self.run_command([sys.executable, "tests/pytorch/_check_rename.py", self.here], cwd=TREE), end="")
 
 

@@ -1,7 +1,6 @@
-/* test_library.c -- the C interface, twicetold.h
+/* test_library.c -- the C interface, twicetold.h, against the forms and declarations inside; its errors; its host
  *
- * Other suites prove what operators compute.  This one compares the interface with the forms and declarations inside,
- * and tests its errors.  test_installed.py tests the installed library and the Python module. */
+ * test_installed.py tests the installed library and the Python module. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <cjson/cJSON.h>
@@ -33,7 +32,7 @@ static void done(twicetold_status s)
     ck_assert_str_eq(s.message, "");
 }
 
-/* The error has this code, and one line that begins like this. */
+/* The error has this code and one line that begins with `line`. */
 static void says(twicetold_status s, int code, const char *line)
 {
     ck_assert_msg(s.code == code && !strncmp(s.message, line, strlen(line)) && !strchr(s.message, '\n'),
@@ -55,8 +54,8 @@ struct caller {
     real *y;
 };
 
-/* Open a golden vector; its name begins with that of the operator and "_". */
-static void enter(struct caller *c, const char *name)
+/* Opens a golden vector, whose name begins with OPERATOR_. */
+static void open_caller(struct caller *c, const char *name)
 {
     char operator[32];
     *c = (struct caller){.count = 0};
@@ -72,7 +71,7 @@ static void enter(struct caller *c, const char *name)
     c->y = zeros(c->golden.expected->count);
 }
 
-static void leave(struct caller *c) { golden_close(&c->golden); }
+static void close_caller(struct caller *c) { golden_close(&c->golden); }
 
 /* The name of golden vector n, without folder and ".safetensors". */
 static const char *vector_name(size_t n)
@@ -90,7 +89,7 @@ static API(tensor) *tensor_named(struct caller *c, const char *name)
     return &c->tensor[t];
 }
 
-/* Create, load, run and release a plan; returns the first error. */
+/* Creates, loads, runs and releases a plan; returns the first error. */
 static twicetold_status all_in_one(struct caller *c)
 {
     API(plan) *plan;
@@ -103,13 +102,13 @@ static twicetold_status all_in_one(struct caller *c)
 
 /* ---- tests ------------------------------------------------------------------ */
 
-/* y, its shape, the plan's bytes, parameters and multiply-adds, for each golden vector and form.  The caller's options
- * are overwritten before the plan runs. */
+/* y, its shape, bytes, parameters and multiply-adds, for each golden vector and form.  The caller's options are
+ * overwritten before the plan is loaded. */
 START_TEST(c_interface_computes_what_each_form_computes)
 {
     struct caller c;
     const char *form;
-    enter(&c, vector_name((size_t)_i));
+    open_caller(&c, vector_name((size_t)_i));
     const struct problem *p = &c.golden.problem;
     for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
         const struct form *inner = operator_form_at(p->declaration, f);
@@ -139,7 +138,7 @@ START_TEST(c_interface_computes_what_each_form_computes)
         API(plan_release)(plan);
         ck_assert_uint_eq(memory_in_use(), before);
     }
-    leave(&c);
+    close_caller(&c);
 }
 END_TEST
 
@@ -162,7 +161,7 @@ START_TEST(c_interface_lists_operators_and_forms)
 }
 END_TEST
 
-/* Fails unless a JSON object's member is this text, or null where that is NULL. */
+/* Fails unless a member of a JSON object is this text, or null if `expected` is NULL. */
 static void same(const cJSON *object, const char *key, const char *expected)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -179,7 +178,7 @@ static char *description(const struct declaration *d)
     return text;
 }
 
-/* Options, tensors and letters in their order, as JSON.  Like snprintf, `describe` returns the length for any size. */
+/* In JSON, in order.  Like snprintf, `describe` returns the length for any size. */
 START_TEST(operators_are_described_as_declared)
 {
     const struct declaration *d = operator_at(_i);
@@ -231,19 +230,18 @@ START_TEST(operators_are_described_as_declared)
 }
 END_TEST
 
-/* Code 2 and a line that names operator and culprit, in a call that is correct but for this change of its caller c.  No
- * memory is kept. */
+/* A change of a valid caller c leads to code 2 and this line, and leaks nothing. */
 #define fails_after(change, line) \
     do { \
         struct caller c; \
-        enter(&c, "lisa_eq10_paper"); \
+        open_caller(&c, "lisa_eq10_paper"); \
         change; \
         size_t before = memory_in_use(); \
         twicetold_status s = all_in_one(&c); \
         says(s, 2, line); \
         ck_assert_msg(!strstr(s.message, "cuda2"), "forms of a device are listed: %s", s.message); \
         ck_assert_uint_eq(memory_in_use(), before); \
-        leave(&c); \
+        close_caller(&c); \
     } while (0)
 
 START_TEST(wrong_calls_are_errors_of_one_line)
@@ -278,13 +276,13 @@ START_TEST(wrong_calls_are_errors_of_one_line)
 }
 END_TEST
 
-/* Code 2 and one line, or 0 from a function without a status.  The plan is not changed. */
+/* Code 2 and one line, or 0 from a function without a status.  The plan stays unchanged. */
 START_TEST(a_null_argument_is_bad_input)
 {
     struct caller c;
     API(plan) *plan;
     size_t size[TWICETOLD_AXES];
-    enter(&c, "lisa_eq10_paper");
+    open_caller(&c, "lisa_eq10_paper");
     real *x = c.golden.x->data;
     says(API(plan_create)(NULL, &c.request, c.tensor, c.count), 2, "found NULL, expected the address of a plan");
     plan = (API(plan) *)&c;
@@ -316,16 +314,16 @@ START_TEST(a_null_argument_is_bad_input)
     ck_assert(API(plan_multiply_adds)(NULL) == 0);
     ck_assert_uint_eq(API(describe)(NULL, 99, "lisa"), API(describe)(NULL, 0, "lisa"));
     ck_assert_uint_eq(API(describe)(NULL, 99, NULL), 0);
-    leave(&c);
+    close_caller(&c);
 }
 END_TEST
 
-/* A plan runs after a load only.  A load with other tensors or shapes is an error and does not change the plan. */
+/* A plan runs only after a load.  A load with other tensors or shapes is an error and does not change the plan. */
 START_TEST(a_plan_is_loaded_again)
 {
     struct caller c;
     API(plan) *plan;
-    enter(&c, "lisa_eq4_plane");
+    open_caller(&c, "lisa_eq4_plane");
     size_t count = c.golden.expected->count;
     real *first = zeros(count), *x = c.golden.x->data;
     done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
@@ -333,7 +331,7 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_load)(plan, c.tensor, c.count));
     done(API(plan_run)(plan, first, x));
 
-    /* Step 1: loads that are errors. */
+    /* Step 1: wrong loads. */
     API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
     w->data = NULL;
     says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
@@ -361,13 +359,13 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_run)(plan, c.y, x));
     equal(c.y, anew, count);
     API(plan_release)(plan);
-    leave(&c);
+    close_caller(&c);
 }
 END_TEST
 
-/* Each request for memory fails in turn, and in each load that fails, each request of the next load.  After that the
- * plan can be loaded, y is equal to the bit, and no memory is left. */
-START_TEST(memory_that_fails_is_code_one)
+/* Each request for memory fails in turn, and after a failed load each request of the next load.  A later load succeeds,
+ * y is equal to the bit, and nothing leaks. */
+START_TEST(lack_of_memory_is_code_one)
 {
     struct caller c;
     API(plan) *plan;
@@ -376,7 +374,7 @@ START_TEST(memory_that_fails_is_code_one)
     size_t n = 0;
     snprintf(line, sizeof line, "%s: not enough memory for ", name);
     while (strncmp(vector_name(n), name, strlen(name))) n++;        /* its first golden vector */
-    enter(&c, vector_name(n));
+    open_caller(&c, vector_name(n));
     for (int f = 0; (form = API(form)(name, f)); f++) {
         size_t before = memory_in_use(), count = c.golden.expected->count;
         long request = 0, pairs = 0;
@@ -384,7 +382,7 @@ START_TEST(memory_that_fails_is_code_one)
         done(all_in_one(&c));
         real *y = copy(c.y, count);
 
-        /* Step 1: all in one. */
+        /* Step 1: create, load and run. */
         for (twicetold_status s = {.code = 1}; s.code; request++) {
             memory_fail_after(request);
             s = all_in_one(&c);
@@ -394,7 +392,7 @@ START_TEST(memory_that_fails_is_code_one)
         }
         ck_assert_int_gt(request, 4);
 
-        /* Step 2: two loads that fail, and one that does not. */
+        /* Step 2: two failed loads, then a successful one. */
         for (long first = 0, second = 0;; second++, pairs++) {
             done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
             memory_fail_once(first);
@@ -416,13 +414,13 @@ START_TEST(memory_that_fails_is_code_one)
         }
         ck_assert_int_gt(pairs, 1);
     }
-    leave(&c);
+    close_caller(&c);
 }
 END_TEST
 
 /* ---- the host ------------------------------------------------------------------ */
 
-/* Set a locale with a decimal comma, made in a temporary folder; false if the system cannot make it. */
+/* Makes and sets a locale with a decimal comma; false if the system cannot. */
 static bool set_locale_with_comma(void)
 {
     char folder[] = "/tmp/twicetold-test-XXXXXX", command[200];
@@ -446,10 +444,10 @@ START_TEST(decimal_comma_of_the_locale_is_ignored)
         return;
     }
     ck_assert_str_eq(localeconv()->decimal_point, ",");
-    enter(&c, "hilo_both");
+    open_caller(&c, "hilo_both");
     c.request.max_memory = "1.5G";
     done(all_in_one(&c));
-    leave(&c);
+    close_caller(&c);
     for (int o = 0; o < OPERATORS && operator_at(o); o++)
         ck_assert_str_eq(description(operator_at(o)), before[o]);
     ck_assert_str_eq(localeconv()->decimal_point, ",");
@@ -468,14 +466,14 @@ static size_t bytes_with(struct caller *c, int threads)
     return bytes;
 }
 
-/* The default is OpenMP's number, at most PLAN_THREADS; the plan's bytes grow with its threads. */
+/* At most PLAN_THREADS.  The plan's bytes, which grow with its threads, tell their number. */
 START_TEST(default_threads_are_those_of_openmp)
 {
     struct caller c;
     const char *form;
     int before = omp_get_max_threads();
     default_threads_here();
-    enter(&c, "lisa_eq10_paper");
+    open_caller(&c, "lisa_eq10_paper");
     for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
         c.request.form = form;
         omp_set_num_threads(3);
@@ -494,11 +492,11 @@ START_TEST(default_threads_are_those_of_openmp)
         ck_assert_uint_eq(bytes_with(&c, 0), bytes_with(&c, PLAN_THREADS));
     }
     omp_set_num_threads(before);
-    leave(&c);
+    close_caller(&c);
 }
 END_TEST
 
-/* Five numbers each of a plan, image_fit, random_fill_normal and tokens_make, which start OpenMP threads by default. */
+/* Five numbers each by functions that start OpenMP threads: a plan, image_fit, random_fill_normal, tokens_make. */
 enum { NUMBERS = 20, MANY = 70000 };
 static real *numbers_of_threads(void)
 {
@@ -506,11 +504,11 @@ static real *numbers_of_threads(void)
     struct caller c;
     struct image image, fitted;
     grid g;
-    enter(&c, "msa_ghost");
+    open_caller(&c, "msa_ghost");
     c.request.threads = 0;
     done(all_in_one(&c));
     memcpy(y, c.y, 5 * sizeof *y);
-    leave(&c);
+    close_caller(&c);
 
     succeeds(image_create(&image, 1, 1, 1));
     image.pixels[0] = 6;
@@ -525,7 +523,7 @@ static real *numbers_of_threads(void)
     return y;
 }
 
-/* Run `passes` in a child of fork, which has 10 seconds. */
+/* Runs `passes` in a child of fork, for at most 10 seconds. */
 static void child_passes(bool (*passes)(void *), void *data)
 {
     int state;
@@ -545,7 +543,7 @@ static bool makes_the_numbers(void *parents)
     return plan_threads() == 1 && !memcmp(numbers_of_threads(), parents, NUMBERS * sizeof(real));
 }
 
-/* The threads of the parent's OpenMP do not exist in the child; waiting for them would never end. */
+/* The child does not have the parent's OpenMP threads, and must not wait for them. */
 START_TEST(a_child_of_fork_has_one_thread)
 {
     int sum = 0;
@@ -569,17 +567,17 @@ static bool rejects_two_threads(void *data)
         && !strncmp(anew.message, line, strlen(line));
 }
 
-/* Several threads are an error after fork if a plan has used them before; one thread runs. */
+/* After fork, several threads are an error if a plan used them before; one thread runs. */
 START_TEST(threads_of_the_parent_are_an_error_after_fork)
 {
     struct inherited i;
-    enter(&i.c, "msa_ghost");
+    open_caller(&i.c, "msa_ghost");
     done(API(plan_create)(&i.plan, &i.c.request, i.c.tensor, i.c.count));
     done(API(plan_load)(i.plan, i.c.tensor, i.c.count));
     done(API(plan_run)(i.plan, i.c.y, i.c.golden.x->data));
     child_passes(rejects_two_threads, &i);
     API(plan_release)(i.plan);
-    leave(&i.c);
+    close_caller(&i.c);
 }
 END_TEST
 
@@ -590,15 +588,15 @@ int main(void)
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
 
     Suite *suite = suite_create("library");
-    TCase *same_as_inside = add_case(suite, "the same");
-    tcase_add_loop_test(same_as_inside, c_interface_computes_what_each_form_computes, 0, (int)vectors.gl_pathc);
-    tcase_add_test(same_as_inside, c_interface_lists_operators_and_forms);
-    tcase_add_loop_test(same_as_inside, operators_are_described_as_declared, 0, operators);
+    TCase *interface = add_case(suite, "interface");
+    tcase_add_loop_test(interface, c_interface_computes_what_each_form_computes, 0, (int)vectors.gl_pathc);
+    tcase_add_test(interface, c_interface_lists_operators_and_forms);
+    tcase_add_loop_test(interface, operators_are_described_as_declared, 0, operators);
     TCase *errors = add_case(suite, "errors");
     tcase_add_test(errors, wrong_calls_are_errors_of_one_line);
     tcase_add_test(errors, a_null_argument_is_bad_input);
     tcase_add_test(errors, a_plan_is_loaded_again);
-    tcase_add_loop_test(errors, memory_that_fails_is_code_one, 0, operators);
+    tcase_add_loop_test(errors, lack_of_memory_is_code_one, 0, operators);
     TCase *host = add_case(suite, "the host");
     tcase_add_test(host, decimal_comma_of_the_locale_is_ignored);
     tcase_add_test(host, default_threads_are_those_of_openmp);

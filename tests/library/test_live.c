@@ -1,6 +1,5 @@
-/* test_live.c -- the library in WebAssembly, run by node (tests/library/live.js)
- *
- * Skipped without node, or if the tree was built without a compiler for WebAssembly. */
+/* test_live.c -- the library in WebAssembly, run by node (live.js); skipped without node or a compiler for
+ * WebAssembly */
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -30,7 +29,7 @@ static bool skips(const char *question)
     return missing;
 }
 
-/* Read at most `count` reals that node prints; returns their number. */
+/* Reads the reals that node prints, keeps at most `count`, and returns their number. */
 static size_t node(real *to, size_t count, const char *words)
 {
     char command[9000];
@@ -44,9 +43,8 @@ static size_t node(real *to, size_t count, const char *words)
     return came;
 }
 
-/* Each golden vector and form (but fftw, which a page does not have), in float.  Tolerance: promises.h and
- * roundoff.h, for two forms with the same number of terms; shorter vectors, and loops instead of BLAS, add in
- * another order. */
+/* For each golden vector and form except fftw, in float.  Tolerance: properties.h and roundoff.h for two forms with
+ * equal terms; shorter vectors, and loops instead of BLAS, sum in another order. */
 START_TEST(forms_in_webassembly_equal_forms_here)
 {
     const char *path = vectors.gl_pathv[_i], *leaf = strrchr(path, '/') + 1;
@@ -63,7 +61,7 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     double kappa = sensitivity(&g.problem, g.x->data, reference(&g.problem, g.x->data));
     double tolerance = property_tolerance(&g.problem);
 
-    /* Step 1: in WebAssembly. */
+    /* Step 1: run in WebAssembly. */
     size_t forms = 0;
     int at = snprintf(words, sizeof words, "golden %s", path);
     for (int f = 0; (form = operator_form_at(d, f)); f++)
@@ -74,7 +72,7 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     real *page = zeros(forms * count);
     ck_assert_uint_eq(node(page, forms * count, words), forms * count);
 
-    /* Step 2: here. */
+    /* Step 2: run here. */
     for (int f = 0; (form = operator_form_at(d, f)); f++) {
         if (!strcmp(form->name, "fftw")) continue;
         real *here = run_form(&g.problem, form, 1, g.x->data);
@@ -82,7 +80,7 @@ START_TEST(forms_in_webassembly_equal_forms_here)
         alike(what, page, here, count, tolerance, statistical_bound(&g.problem, kappa, form, form));
         memcpy(page, here + columns, columns * sizeof *page);
         if (count > columns)
-            beyond("    the second token in the place of the first", relative_difference(page, here, count), tolerance);
+            beyond("    the first token replaced by the second", relative_difference(page, here, count), tolerance);
         page += count;
     }
     golden_close(&g);
@@ -91,11 +89,11 @@ END_TEST
 
 /* ---- attention kernels ------------------------------------------------------- */
 
-/* A scene on a small grid.  The kernel is that of channels `first` to `first` + `channels` of y. */
+/* A scene on a small grid.  Its kernel makes channels `first` to `first` + `channels` of y. */
 struct scene {
     const char *name, *settings;
     size_t first, channels;
-    const char *map;            /* its last rows make the value; "": x is the value */
+    const char *map;            /* tensor whose last rows make the value; "": x is the value */
 };
 
 static const struct scene scene[] = {
@@ -114,11 +112,12 @@ static const struct scene scene[] = {
     {"hilo", "{\"E\":4,\"alpha\":1,\"scale\":30,\"kernel\":\"low\"}", 0, 8, "l_kv"},
 };
 
-/* Read the file that node writes: a problem and, as the last tensor, the kernel. */
+/* Opens the file that node writes: a problem and, as its last tensor, the kernel. */
 static void open_scene(struct golden *g, const struct scene *s, const char *path)
 {
     char command[9000];
-    snprintf(command, sizeof command, "node tests/library/live.js %s kernel %s '%s' >%s", module, s->name, s->settings, path);
+    snprintf(command, sizeof command, "node tests/library/live.js %s kernel %s '%s' >%s", module, s->name, s->settings,
+             path);
     ck_assert_msg(system(command) == 0, "%s: failed", command);
     golden_options(g, path);
     int words = words_of(g->options, g->word, COUNT(g->word));
@@ -132,23 +131,23 @@ static void open_scene(struct golden *g, const struct scene *s, const char *path
     succeeds(problem_bind(&g->problem, &g->file));
 }
 
-/* Set random values v [N][channels]: by the rows of the map that make them, or in channel 1 of x, which nothing else
- * reads and which u4 then selects. */
+/* Sets random values v [N][channels] through the map's rows that make them, or in channel 1 of x, which only u4
+ * reads. */
 static void set_random_values(real *v, struct golden *g, const struct scene *s, uint64_t seed)
 {
     size_t N = g->x->size[1], C = g->x->size[2];
     real *x = g->x->data;
     if (!*s->map) {
-        real *u4 = tensors_find(&g->file, "u4")->data, *drawn = normal(seed, N);
+        real *u4 = tensors_find(&g->file, "u4")->data, *values = normal(seed, N);
         for (size_t c = 0; c < C; c++) u4[2 * c] = c == 1;
-        for (size_t n = 0; n < N; n++) v[n] = x[n * C + 1] = drawn[n];
+        for (size_t n = 0; n < N; n++) v[n] = x[n * C + 1] = values[n];
         return;
     }
     struct tensor *map = tensors_find(&g->file, s->map);
     size_t parts = strcmp(s->map, "l_kv") ? 3 : 2, width = map->size[0] / parts;
     size_t offset = strcmp(s->map, "l_kv") ? s->first : 0;      /* of the channel among the rows of the value */
-    real *rows = map->data + (parts - 1) * width * C, *drawn = normal(seed, width * C);
-    memcpy(rows, drawn, width * C * sizeof *rows);
+    real *rows = map->data + (parts - 1) * width * C;
+    memcpy(rows, normal(seed, width * C), width * C * sizeof *rows);
     for (size_t n = 0; n < N; n++)
         for (size_t c = 0; c < s->channels; c++) {
             double sum = 0;
@@ -157,9 +156,9 @@ static void set_random_values(real *v, struct golden *g, const struct scene *s, 
         }
 }
 
-/* Largest |y - kernel v|, and the error that a tolerance of 1 allows. */
+/* Updates the largest |y - kernel v| and the error for a tolerance of 1. */
 static void compare(double *error, double *unit, const struct golden *g, const struct scene *s, const real *kernel,
-                  const real *v, const real *y)
+                    const real *v, const real *y)
 {
     size_t N = g->x->size[1], width = problem_output_count(&g->problem) / N, E = s->channels;
     for (size_t i = 0; i < N; i++)
@@ -171,8 +170,8 @@ static void compare(double *error, double *unit, const struct golden *g, const s
     worse(unit, largest(y, N * width) + (double)N * largest(kernel, N * N) * largest(v, N * E));
 }
 
-/* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel of a live figure
- * by the fast form in node.  Tolerance: promises.h, of y's largest entry and of N products with the kernel's. */
+/* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel by the fast form in
+ * node.  Tolerance: properties.h, relative to y's largest entry plus N products with the kernel's. */
 START_TEST(kernel_of_a_live_figure_gives_y)
 {
     const struct scene *s = &scene[_i];
@@ -208,7 +207,7 @@ int main(int argc, char **argv)
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
 
     Suite *suite = suite_create("live");
-    TCase *cases = add_case(suite, "in a page");
+    TCase *cases = add_case(suite, "WebAssembly");
     missing = missing_tool();
     tcase_add_loop_test(cases, forms_in_webassembly_equal_forms_here, 0, missing ? 1 : (int)vectors.gl_pathc);
     tcase_add_loop_test(cases, kernel_of_a_live_figure_gives_y, 0, missing ? 1 : (int)COUNT(scene));

@@ -1,7 +1,7 @@
 /* test_layers.c -- each layer computes its equation of reference/networks/layers/layers.h
  *
- * A layer has one form, so its equation is written here again, in double, for one output at a time, by coordinates.
- * The properties of all operators hold for layers too (test_promises.c). */
+ * A layer has one form, so this file restates its equation: in double, by coordinates, one output at a time.
+ * test_properties.c tests the properties of all operators for layers, too. */
 
 #include <math.h>
 #include <stdio.h>
@@ -32,12 +32,12 @@ static double expected_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
 {
     for (int a = 0; a < g->axes; a++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): axes <= GRID_AXES */
         if (place[a] < 0 || place[a] >= (ptrdiff_t)g->size[a]) return false;
     return true;
 }
 
-/* x of an image at coordinates; 0 off the grid. */
+/* x at coordinates; 0 outside the grid. */
 static double x_at(const struct input *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
 {
     size_t index[GRID_AXES] = {0};
@@ -46,7 +46,7 @@ static double x_at(const struct input *t, size_t b, const ptrdiff_t place[GRID_A
     return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
 }
 
-/* Where entry m of the window of output n is. */
+/* The coordinates of entry m of output n's window. */
 static void window_place(ptrdiff_t from[GRID_AXES], const grid *out, size_t n, size_t m, const size_t size[],
                          const size_t stride[], const size_t pad[])
 {
@@ -91,7 +91,7 @@ static double expected_depthwise(const struct input *t, size_t b, size_t n, size
     return sum;
 }
 
-/* sum_c w_kc x_c + b_k of a token; off the grid it is 0, without bias. */
+/* sum_c w_kc x_c + b_k of a token; 0, without bias, outside the grid. */
 static double mapped(const struct input *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
                      size_t k)
 {
@@ -127,7 +127,7 @@ static double expected_linear(const struct input *t, size_t b, size_t n, size_t 
     return problem_given(t->p, "gelu") ? expected_gelu(value) : value;
 }
 
-/* Number k of a row, normalised over the row. */
+/* Entry k of a normalised row. */
 static double normalised(const double *row, size_t count, size_t k, double epsilon)
 {
     double mean = 0, variance = 0;
@@ -162,7 +162,7 @@ static double expected_merge(const struct input *t, size_t b, size_t n, size_t d
     return sum;
 }
 
-/* x between tokens: every token of the plane, weighted by a tent of width 1 around it. */
+/* Bilinear interpolation of x: the sum over all tokens, each weighted by a tent of width 1. */
 static double between(const struct input *t, size_t b, double y, double z, size_t c)
 {
     double sum = 0;
@@ -216,8 +216,8 @@ static double expected_head(const struct input *t, size_t b, size_t n, size_t k)
 
 typedef double entry(const struct input *, size_t b, size_t n, size_t c);
 
-/* Overlaps, gaps and paddings, one, two and three axes, windows larger than the grid, channels that fill no
- * vector and several, more images than one, and no biases. */
+/* Overlaps, gaps, paddings; one to three axes; windows larger than the grid; channels that are no multiple of a vector;
+ * several images; no biases. */
 static const struct { const struct declaration *layer; entry *expected; const char *options; size_t batch, channels;
                       const char *sizes, *without; } layer[] = {
     {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
@@ -258,13 +258,14 @@ static const struct { const struct declaration *layer; entry *expected; const ch
     {&layer_head, expected_head, "--classes 1", 1, 33, "N=1", "b"},
 };
 
-static struct fixture drawn(int n)
+static struct fixture random_layer(int n)
 {
-    return fixture(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
+    return fixture(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes,
+                   layer[n].without);
 }
 
-/* y of a fixture by the equations above. */
-static real *expected_output(const struct fixture *t, entry *one)
+/* y by an equation above. */
+static real *expected_output(const struct fixture *t, entry *expected)
 {
     const struct problem *p = &t->problem;
     int axes;
@@ -276,12 +277,12 @@ static real *expected_output(const struct fixture *t, entry *one)
     size_t tokens = axes == 3 ? shape[1] : 1, channels = shape[axes - 1];
     for (size_t b = 0; b < in.B; b++)
         for (size_t n = 0; n < tokens; n++)
-            for (size_t c = 0; c < channels; c++) y[i++] = (real)one(&in, b, n, c);
+            for (size_t c = 0; c < channels; c++) y[i++] = (real)expected(&in, b, n, c);
     return y;
 }
 
-/* Largest error against 32 sqrt(T) u, T multiply-adds for an output (promises.h derives it); root mean square against
- * the statistical bound of roundoff.h. */
+/* Tolerance: 32 sqrt(T) u, T multiply-adds per output (test_properties.c), for the largest error; roundoff.h for the
+ * root mean square. */
 static void holds(const struct fixture *t, const char *what, const real *expected, int threads)
 {
     const struct problem *p = &t->problem;
@@ -294,7 +295,7 @@ static void holds(const struct fixture *t, const char *what, const real *expecte
 
 START_TEST(layers_equal_their_equations)
 {
-    struct fixture t = drawn(_i);
+    struct fixture t = random_layer(_i);
     char what[160];
     const real *expected = expected_output(&t, layer[_i].expected);
     for (int threads = 1; threads <= 2; threads++) {
@@ -306,11 +307,11 @@ START_TEST(layers_equal_their_equations)
 }
 END_TEST
 
-/* Windows times channels in times channels out, 8 C^2 and their like, at sizes where each term counts alone. */
-START_TEST(layers_cost_what_their_maps_do)
+/* Each term of the formula changes the count at these sizes. */
+START_TEST(layer_formulas_count_multiply_adds)
 {
     static const struct { const char *options; const struct declaration *d; size_t B, C; const char *sizes;
-                          double cost; } one[] = {
+                          double cost; } row[] = {
         {"--grid 8x12 --size 4 --channels 5", &layer_patch, 2, 3, "", 2 * 6 * 16 * 3 * 5},
         {"--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", &layer_patch, 1, 5, "", 5 * 4 * 9 * 5 * 6},
         {"--grid 6x7 --size 3x5", &layer_depthwise, 2, 19, "", 2 * 42 * 15 * 19},
@@ -321,16 +322,16 @@ START_TEST(layers_cost_what_their_maps_do)
         {"--grid 4x6", &layer_deform, 2, 5, "", 2 * 6 * (8 * 25 + 32 * 5 + 16 * 5)},
         {"--classes 10", &layer_head, 3, 17, "N=12", 3 * 17 * (12 + 10)},
     };
-    for (size_t n = 0; n < COUNT(one); n++) {
-        struct problem p = shaped(one[n].options, one[n].d, one[n].B, one[n].C, one[n].sizes, "");
-        ck_assert_msg(form_multiply_adds(operator_form_at(one[n].d, 0), &p) == one[n].cost, "%s", one[n].d->name);
+    for (size_t n = 0; n < COUNT(row); n++) {
+        struct problem p = shaped(row[n].options, row[n].d, row[n].B, row[n].C, row[n].sizes, "");
+        ck_assert_msg(form_multiply_adds(operator_form_at(row[n].d, 0), &p) == row[n].cost, "%s", row[n].d->name);
     }
 }
 END_TEST
 
-/* ---- deformable sampling, by theorems ---------------------------------------------- */
+/* ---- deformable sampling ---------------------------------------------- */
 
-/* A deform whose taps all have the offset (dy, dx). */
+/* A deform layer whose taps all have the offset (dy, dx). */
 static struct fixture moved_by(double dy, double dx)
 {
     struct fixture t = fixture("--grid 6x8", &layer_deform, 2, 7, "", "");
@@ -339,7 +340,7 @@ static struct fixture moved_by(double dy, double dx)
     return t;
 }
 
-/* A patch, with the norm's factors in its weights, and GELU. */
+/* Without offsets it is a patch layer with the norm folded into its weights, and GELU. */
 START_TEST(deform_without_offsets_is_a_convolution)
 {
     struct fixture t = moved_by(0, 0), conv = fixture("--grid 6x8 --size 2 --channels 14", &layer_patch, 2, 7, "", "");
@@ -357,7 +358,7 @@ START_TEST(deform_without_offsets_is_a_convolution)
 }
 END_TEST
 
-/* What was at (i + dy, j + dx) is at (i, j), zeros come from outside. Exact: weights of 1 and 0 round nothing. */
+/* Output (i, j) reads (i + dy, j + dx), or zeros outside.  Exact, since the weights are 1 and 0. */
 START_TEST(whole_offsets_shift_the_plane)
 {
     static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
@@ -375,8 +376,8 @@ START_TEST(whole_offsets_shift_the_plane)
 }
 END_TEST
 
-/* An offset of NaN makes NaN, a huge one zeros. */
-START_TEST(offsets_that_are_no_numbers_show)
+/* NaN offsets give NaN; huge ones read zeros. */
+START_TEST(nan_offsets_give_nan)
 {
     struct fixture t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
     equal(fixture_run(&t, "layer", 1), fixture_run(&far, "layer", 1), t.outputs);
@@ -387,8 +388,8 @@ END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
-/* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
- * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
+/* HiLo, Sec. 4.2.  With positive weights and equal tokens, outputs are equal; with a zero-padded convolution they are
+ * smaller at an edge and smallest at a corner.  A token reaches itself, or 3 x 3.  Tolerance: 32 sqrt(T) u, T = 128. */
 START_TEST(zero_padding_reveals_the_border)
 {
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
@@ -417,7 +418,7 @@ START_TEST(zero_padding_reveals_the_border)
 }
 END_TEST
 
-/* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
+/* The gain cancels the norm of this patch (mean 0); the map takes channel 0 of each token. */
 START_TEST(merge_reads_columns_first)
 {
     struct fixture t = fixture("--grid 2x2", &layer_merge, 1, 2, "", "");
@@ -425,7 +426,7 @@ START_TEST(merge_reads_columns_first)
                                     {(real)1.5, (real)-1.5}};
     for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
     fixture_fill(&t, "w", 0);
-    for (size_t d = 0; d < 4; d++) fixture_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
+    for (size_t d = 0; d < 4; d++) fixture_tensor(&t, "w")[d * 8 + 2 * d] = 1;
     fixture_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
     fixture_fill(&t, "norm_b", 0);
     const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
@@ -433,8 +434,8 @@ START_TEST(merge_reads_columns_first)
 }
 END_TEST
 
-/* With mean 0, variance 1, epsilon 0, gain 1, bias 0 a batch norm, folded into factor and summand, changes no bit. */
-START_TEST(a_batch_norm_of_nothing_is_nothing)
+/* Mean 0, variance 1, epsilon 0, gain 1, bias 0. */
+START_TEST(identity_batch_norm_changes_no_bit)
 {
     struct fixture t = fixture("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
     fixture_fill(&t, "g", 1);
@@ -445,7 +446,7 @@ START_TEST(a_batch_norm_of_nothing_is_nothing)
 }
 END_TEST
 
-/* To the bit: equal channels are their own mean. 37 channels fill no whole vectors. */
+/* Exactly: equal channels equal their mean.  37 is no multiple of a vector. */
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct fixture t = fixture("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
@@ -474,7 +475,7 @@ START_TEST(layers_reject_wrong_options)
 }
 END_TEST
 
-/* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
+/* The names "naive" and "fast" find it; layers are not in the list of operators. */
 START_TEST(layers_have_one_form)
 {
     const struct declaration *d, *o;
@@ -498,13 +499,13 @@ int main(void)
     Suite *suite = suite_create("layers");
     TCase *c = add_case(suite, "layers");
     tcase_add_loop_test(c, layers_equal_their_equations, 0, (int)COUNT(layer));
-    tcase_add_test(c, layers_cost_what_their_maps_do);
+    tcase_add_test(c, layer_formulas_count_multiply_adds);
     tcase_add_test(c, deform_without_offsets_is_a_convolution);
     tcase_add_test(c, whole_offsets_shift_the_plane);
-    tcase_add_test(c, offsets_that_are_no_numbers_show);
+    tcase_add_test(c, nan_offsets_give_nan);
     tcase_add_test(c, zero_padding_reveals_the_border);
     tcase_add_test(c, merge_reads_columns_first);
-    tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
+    tcase_add_test(c, identity_batch_norm_changes_no_bit);
     tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
     tcase_add_test(c, layers_reject_wrong_options);
     tcase_add_test(c, layers_have_one_form);

@@ -1,7 +1,7 @@
-/* test_learned.c -- trained networks answer as PyTorch does
+/* test_learned.c -- trained networks give PyTorch's logits
  *
- * Five tiny networks, one for each operator, trained on Fashion-MNIST by tests/pytorch/train.py; weights and answers
- * are in tests/golden/learned/. Without the data set every test here is skipped. */
+ * tests/pytorch/train.py trained five tiny networks, one per operator, on Fashion-MNIST; weights and logits are in
+ * tests/golden/learned/.  Without the data set the tests are skipped. */
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
 
 static const char *const operators[] = {"lisa", "structsa", "elsa", "chopd", "hilo"};
 
-/* A network with its weights, ready to run, and PyTorch's answers. */
+/* A network with its weights, ready to run, and PyTorch's logits and classes. */
 struct trained {
     const char *name;
     struct tensors weights, answers;
@@ -34,7 +34,7 @@ static void make(struct network *n, const char *operator, const struct tensors *
     succeeds(network_place(n));
 }
 
-static void enter(struct trained *t, int operator)
+static void open_trained(struct trained *t, int operator)
 {
     char path[96];
     t->name = operators[operator];
@@ -50,7 +50,7 @@ static void enter(struct trained *t, int operator)
     t->predictions = predictions->data;
 }
 
-static void leave(struct trained *t)
+static void close_trained(struct trained *t)
 {
     network_release(&t->network);
     tensors_release(&t->weights);
@@ -67,7 +67,7 @@ static real *first_images(size_t count)
     return pixels;
 }
 
-/* logits [images][CLASSES], one batch of the network at a time. */
+/* Returns logits [images][CLASSES]. */
 static real *classify(struct network *n, const real *pixels, size_t images)
 {
     real *logits = zeros(images * CLASSES);
@@ -84,7 +84,7 @@ static size_t class_of(const real *logits)
     return best;
 }
 
-/* The best logit less the second. */
+/* The difference of the two largest logits. */
 static double margin(const real *logits)
 {
     size_t best = class_of(logits);
@@ -94,13 +94,14 @@ static double margin(const real *logits)
     return (double)logits[best] - second;
 }
 
-/* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
- * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
+/* Tolerance: roundoff.h's bounds with the network's T and kappa, 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u.  A
+ * class may differ only if PyTorch's two largest logits are nearer than twice the former, as in fewer than 2 % of
+ * images. */
 START_TEST(trained_networks_equal_pytorch)
 {
     struct trained t;
     if (!images_there("trained networks")) return;
-    enter(&t, _i);
+    open_trained(&t, _i);
     struct network few;                         /* for kappa */
     const real *images = first_images(IMAGES);
     make(&few, t.name, &t.weights, "fast", FEW);
@@ -112,7 +113,7 @@ START_TEST(trained_networks_equal_pytorch)
     printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
     alike(t.name, logits, t.logits, IMAGES * CLASSES, safe, statistical);
 
-    /* Step 1: the classes. */
+    /* Step 1: compare classes. */
     double near = 2 * safe * largest(t.logits, IMAGES * CLASSES);
     size_t differ = 0, next = 0, ties = 0;
     for (size_t b = 0; b < IMAGES; b++) {
@@ -128,7 +129,7 @@ START_TEST(trained_networks_equal_pytorch)
     ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next image's", t.name, next);
     ck_assert_msg(ties < IMAGES / 50, "%s: %zu images have two classes nearer than the tolerance", t.name, ties);
 
-    /* Step 2: the naive forms. */
+    /* Step 2: compare the naive forms. */
     if (strcmp(t.name, "chopd") != 0) {
         struct network naive;
         make(&naive, t.name, &t.weights, "naive", 2);
@@ -137,7 +138,7 @@ START_TEST(trained_networks_equal_pytorch)
               chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
         network_release(&naive);
     }
-    leave(&t);
+    close_trained(&t);
 }
 END_TEST
 

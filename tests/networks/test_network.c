@@ -1,6 +1,6 @@
-/* test_network.c -- whole networks: their tables, weights by path, logits against PyTorch's
+/* test_network.c -- whole networks: tables, weights by path, logits against PyTorch's
  *
- * Networks run here with few channels and blocks. Their full tables are counted without running them. */
+ * Networks run with few channels and blocks; full tables are only counted. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -20,10 +20,9 @@
 
 static const char *const form[] = {"naive", "fast"};
 
-/* The sizes of a network here. */
 struct small { const char *name, *grid, *depths, *widths, *heads; size_t batch; };
 
-/* All transitions between stages, all mixers, images and video; widths that fill no vector. */
+/* All transitions between stages, all mixers, images and video; widths that are no multiple of a vector. */
 static const struct small small[] = {
     {"litv2-s", "64x64", "1,2,2,1", "6,12,24,48", "1,2,4,4", 2},
     {"elsa-swin-t", "64x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
@@ -44,21 +43,21 @@ static const struct small small[] = {
     {"chopd-former-linear-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 1},
 };
 
-static struct network made(const struct small *s, size_t classes, const char *called, int threads)
+static struct network made(const struct small *s, size_t classes, const char *form_name, int threads)
 {
     struct network n;
     const struct network_table *table;
     succeeds(network_named(&table, s->name));
     succeeds(network_create(&n, table, &(struct network_request){
-        .form = called, .grid = s->grid, .batch = s->batch, .classes = classes, .depths = s->depths,
+        .form = form_name, .grid = s->grid, .batch = s->batch, .classes = classes, .depths = s->depths,
         .widths = s->widths, .heads = s->heads, .threads = threads}));
     return n;
 }
 
 /* The same, with random weights, ready to run. */
-static struct network ready(const struct small *s, const char *called, int threads)
+static struct network ready(const struct small *s, const char *form_name, int threads)
 {
-    struct network n = made(s, 7, called, threads);
+    struct network n = made(s, 7, form_name, threads);
     succeeds(network_draw(&n, 5));
     succeeds(network_place(&n));
     return n;
@@ -67,7 +66,7 @@ static struct network ready(const struct small *s, const char *called, int threa
 static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
 static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
 
-/* The logits, freed when the test ends. A run allocates nothing. */
+/* The logits; a run allocates nothing. */
 static real *run(struct network *n, const real *x)
 {
     real *y = zeros(logits_of(n));
@@ -78,7 +77,7 @@ static real *run(struct network *n, const real *x)
     return y;
 }
 
-/* ---- how far two ways to the same logits may lie apart ---------------------------- */
+/* ---- tolerances ------------------------------------------------------------------- */
 
 /* The statistical bound of roundoff.h. */
 static double bound(struct network *n, const real *x, const real *y)
@@ -86,8 +85,7 @@ static double bound(struct network *n, const real *x, const real *y)
     return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
 }
 
-/* Independent errors are within 8 root mean squares, but once in 10^14 times; and the largest y is not below its
- * root mean square. */
+/* Independent errors exceed 8 root mean squares once in 10^14 times; the largest y is at least its root mean square. */
 #define SAFE 8
 
 /* ---- PyTorch ------------------------------------------------------------------------ */
@@ -97,7 +95,7 @@ static const char *const golden[] = {"litv2-s", "elsa-swin-t", "lisanet-i-t", "l
                                      "chopd-former-fc-15m", "chopd-former-depthwise-15m", "chopd-former-pool-15m",
                                      "chopd-former-linear-15m"};
 
-/* A golden network: its file, and in it the weights, x and PyTorch's answers: each stage's, then the logits. */
+/* A golden network: its file with weights, x and PyTorch's outputs (each stage, then the logits). */
 struct answers {
     struct golden g;
     struct network n;
@@ -114,7 +112,7 @@ static const char *option_of(const struct answers *a, const char *key)
     return NULL;
 }
 
-static void open_answers(struct answers *a, const char *name, const char *called)
+static void open_answers(struct answers *a, const char *name, const char *form_name)
 {
     char path[128];
     *a = (struct answers){.n = {0}};
@@ -123,12 +121,12 @@ static void open_answers(struct answers *a, const char *name, const char *called
     (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
     succeeds(safetensors_read(&a->g.file, path));
 
-    /* Step 1: the weights, whose names are paths; they borrow the file's numbers. */
+    /* Step 1: the weights, named by paths, borrow the file's numbers. */
     a->weights.tensor = keep(a->g.file.count, sizeof *a->weights.tensor);
     for (size_t t = 0; t < a->g.file.count; t++)
         if (strchr(a->g.file.tensor[t].name, '.')) a->weights.tensor[a->weights.count++] = a->g.file.tensor[t];
 
-    /* Step 2: x and the answers. */
+    /* Step 2: find x and the outputs. */
     char stage[] = "stage1";
     a->x = tensors_find(&a->g.file, "x");
     for (; (a->answer[a->count] = tensors_find(&a->g.file, stage)); stage[5]++) a->count++;
@@ -136,16 +134,16 @@ static void open_answers(struct answers *a, const char *name, const char *called
     ck_assert(a->x && a->answer[a->count - 1]);
     ck_assert_uint_eq(a->weights.count + 1 + (size_t)a->count, a->g.file.count);
 
-    /* Step 3: the network. */
+    /* Step 3: make the network. */
     const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
                                 option_of(a, "heads"), a->x->size[0]};
-    a->n = made(&sizes, a->answer[a->count - 1]->size[1], called, 1);
+    a->n = made(&sizes, a->answer[a->count - 1]->size[1], form_name, 1);
     ck_assert_int_eq(a->n.stages, a->count - 1);
     succeeds(network_bind(&a->n, &a->weights));
     succeeds(network_place(&a->n));
 }
 
-/* y[i] answers answer[i]. */
+/* y[i] corresponds to answer[i]. */
 static void run_answers(struct answers *a, real *y[NETWORK_STAGES + 1])
 {
     for (int i = 0; i < a->count; i++) y[i] = zeros(a->answer[i]->count);
@@ -158,8 +156,8 @@ static void close_answers(struct answers *a)
     tensors_release(&a->g.file);
 }
 
-/* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
- * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
+/* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks (tests/pytorch/networks.py).
+ * Tolerance: twice the bound, since PyTorch rounds too; stages use the kappa of the logits. */
 START_TEST(networks_equal_pytorch)
 {
     struct answers a;
@@ -181,7 +179,7 @@ START_TEST(networks_equal_pytorch)
 }
 END_TEST
 
-/* The error of the worst answer: some networks sample so far off the plane that little passes on to the logits. */
+/* The largest error of any stage or the logits: in some networks little passes on to the logits. */
 static double farthest(struct answers *a)
 {
     double most = 0;
@@ -192,8 +190,8 @@ static double farthest(struct answers *a)
     return most;
 }
 
-/* networks_equal_pytorch would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
- * positive for boxes and variances. */
+/* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 added, |N(0, 1)| / 8 for boxes
+ * and variances. */
 START_TEST(every_weight_of_a_network_counts)
 {
     struct answers a;
@@ -219,10 +217,10 @@ END_TEST
 
 /* ---- counts ---------------------------------------------------------------------------- */
 
-static struct network whole(const char *name, const char *called, const char *pixels)
+static struct network whole(const char *name, const char *form_name, const char *pixels)
 {
     struct network n;
-    succeeds(network_create(&n, network_find(name), &(struct network_request){.form = called, .grid = pixels}));
+    succeeds(network_create(&n, network_find(name), &(struct network_request){.form = form_name, .grid = pixels}));
     return n;
 }
 
@@ -252,10 +250,9 @@ START_TEST(profile_kinds_sum_the_steps)
 }
 END_TEST
 
-/* ---- what a file of weights must hold ------------------------------------------------ */
+/* ---- errors ------------------------------------------------ */
 
-/* A file that lacks a weight, has one too many, or one of another shape: the message names the path. So it does with
- * sizes alone, before any number is read. */
+/* The message names the path if a weight is missing, unknown or of another shape, also before any number is read. */
 START_TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
@@ -284,7 +281,7 @@ START_TEST(wrong_weights_are_named_by_their_paths)
 }
 END_TEST
 
-/* The message names the step, and no memory stays in use. */
+/* The message names the step; no memory stays in use. */
 START_TEST(networks_reject_wrong_requests)
 {
     static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
@@ -298,7 +295,7 @@ START_TEST(networks_reject_wrong_requests)
         {"swin-t", {.grid = "64x64"}, "stage1.block1.mixer: option --window"},
         {"structvit-s-4-2", {.grid = "0x4"}, "option --grid"},
         {"structvit-s-4-1", {.form = "fftw"}, "form 'fftw': not known to "},
-        /* Depths that need more memory than allowed: found before any is taken. */
+        /* More memory than allowed: detected before any is allocated. */
         {"litv2-s", {.depths = "65536,65536,65536,65536", .allowed = 1 << 20}, "allowed are 1048576"},
     };
     const struct network_table *table;
@@ -317,10 +314,9 @@ END_TEST
 
 /* ---- properties -------------------------------------------------------------------------- */
 
-/* The fast form with one to three threads makes the naive form's logits.  A run after another input, with the workspace
- * overwritten, and in a second network gives the same bits.  x stays.  The peak of memory from create to the end of a
- * run is known beforehand, to the byte: three arrays, one workspace, and what plans keep. */
-START_TEST(networks_agree_repeat_and_know_their_bytes)
+/* The fast forms with one to three threads give the naive forms' logits; the same bits after another input, with
+ * scratch overwritten, and in a second network; x stays.  network_bytes predicts the peak of memory, to the byte. */
+START_TEST(networks_agree_repeat_and_state_their_bytes)
 {
     const struct small *s = &small[_i];
     struct network naive = ready(s, "naive", 1);
@@ -356,7 +352,7 @@ START_TEST(networks_agree_repeat_and_know_their_bytes)
 }
 END_TEST
 
-/* In all logits of its image, and in no bit of another image's. */
+/* All logits of its image become NaN; no bit of another image's changes. */
 START_TEST(nan_reaches_the_logits_of_its_image)
 {
     struct network n = ready(&small[_i / 2], form[_i % 2], 1);
@@ -375,7 +371,7 @@ START_TEST(nan_reaches_the_logits_of_its_image)
 }
 END_TEST
 
-/* Each request for memory fails in turn, alone or with all that follow. */
+/* Each request for memory fails in turn, alone or with all later ones: an error, and no leak. */
 START_TEST(networks_without_memory)
 {
     size_t before = memory_in_use();
@@ -397,12 +393,12 @@ START_TEST(networks_without_memory)
             ck_assert_uint_eq(memory_in_use(), before);
             ck_assert_int_lt(request, 4096);
         }
-        ck_assert_int_gt(request, 5);           /* its arrays, its steps, and what plans keep */
+        ck_assert_int_gt(request, 5);
     }
 }
 END_TEST
 
-/* Steps fit each other at the grid of the table. Bytes can be counted, or are more than 32 bits address. */
+/* At the table's grid: steps fit each other, classes are as stated, bytes do not overflow on 64 bits. */
 START_TEST(network_tables_are_consistent)
 {
     const struct network_table *t = network_at(_i);
@@ -417,26 +413,26 @@ START_TEST(network_tables_are_consistent)
 }
 END_TEST
 
-/* ---- pictures ---------------------------------------------------------------------------- */
+/* ---- photographs ------------------------------------------------------------------------- */
 
-/* ELSA's public code: ELSASwinBlock passes qk_scale=1. The default of its class, 1/sqrt(c), is no published model's. */
+/* ELSA's public code: ELSASwinBlock passes qk_scale=1; no published model uses the default, 1/sqrt(c). */
 START_TEST(published_elsa_models_state_a_scale_of_one)
 {
-    static const struct { const char *name; size_t blocks; } one[] = {
+    static const struct { const char *name; size_t blocks; } row[] = {
         {"elsa-swin-t", 10}, {"elsa-swin-s", 22}, {"elsa-swin-b", 22}};
-    for (size_t i = 0; i < COUNT(one); i++) {
-        struct network n = whole(one[i].name, "fast", NULL);
+    for (size_t i = 0; i < COUNT(row); i++) {
+        struct network n = whole(row[i].name, "fast", NULL);
         size_t stated = 0;
         for (size_t p = 0; p < n.parts; p++)
             if (!strcmp(n.part[p].step->what, "elsa") && problem_given(&n.part[p].problem, "scale"))
                 stated += problem_number(&n.part[p].problem, "scale") == 1;
-        ck_assert_uint_eq(stated, one[i].blocks);
+        ck_assert_uint_eq(stated, row[i].blocks);
         network_release(&n);
     }
 }
 END_TEST
 
-/* A grey picture whose pixel p is fill(p), as a network of `side` pixels gets it by this recipe. */
+/* A grey picture with pixels fill(p), prepared by a recipe for a network of side x side pixels. */
 static real *prepared(size_t rows, size_t columns, real (*fill)(size_t p), const struct photo_recipe *recipe,
                       size_t side)
 {
@@ -459,25 +455,25 @@ static real square(size_t p)
     return row < frame || row >= end || column < frame || column >= end;
 }
 
-/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square in a white frame as
- * wide as the recipe cuts off is all black; with a wider frame it is not. Tolerance: 16 u over the deviation. */
+/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.  A black square in a white frame is
+ * all black if the frame is as wide as the recipe crops, but not if wider.  Tolerance: 16 u over the deviation. */
 START_TEST(photographs_are_prepared_as_their_authors_do)
 {
-    static const struct { const char *name; size_t side, covered; } one[] = {
+    static const struct { const char *name; size_t side, covered; } model[] = {
         {"litv2-s", 224, 256}, {"litv2-m", 224, 256}, {"litv2-b", 224, 256}, {"swin-t", 224, 256},
         {"elsa-swin-t", 224, 248}, {"elsa-swin-s", 224, 248}, {"elsa-swin-b", 224, 248}, {"litv2-s", 384, 438},
         {"litv2-b", 384, 384}};
     enum { W = 384, H = W / 2 };
-    for (size_t i = 0; i < COUNT(one); i++)
+    for (size_t i = 0; i < COUNT(model); i++)
         for (size_t wider = 0; wider < 2; wider++) {
             double worst = 0;
-            size_t side = one[i].side, all = one[i].covered;
+            size_t side = model[i].side, all = model[i].covered;
             framed = all;
             frame = (all - side) / 2 + wider;
-            real *x = prepared(all, all, square, &network_find(one[i].name)->photo, side);
+            real *x = prepared(all, all, square, &network_find(model[i].name)->photo, side);
             for (size_t p = 0; p < side * side; p++) worse(&worst, fabs((double)x[p * 3] + 0.485 / 0.229));
             if (wider) ck_assert(worst > 1);
-            else within(one[i].name, worst, 16 * UNIT_ROUNDOFF);
+            else within(model[i].name, worst, 16 * UNIT_ROUNDOFF);
         }
 
     double worst = 0;
@@ -490,7 +486,7 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
 }
 END_TEST
 
-/* A network of one channel gets the mean of the colours, within 16 u. A file that is no PNG: the message names it. */
+/* For a network of one channel, within 16 u.  The message about a file that is no PNG names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
 {
     static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
@@ -516,7 +512,7 @@ int main(void)
     while (network_at(tables)) tables++;
     TCase *function = add_case(suite, "function");
     tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
-    tcase_add_loop_test(function, networks_agree_repeat_and_know_their_bytes, 0, smalls);
+    tcase_add_loop_test(function, networks_agree_repeat_and_state_their_bytes, 0, smalls);
     tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
     TCase *counts = add_case(suite, "counts");
     tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);

@@ -1,8 +1,8 @@
-/* test_networks_published.c -- parameters and FLOPs that the papers print, against what the library counts
+/* test_networks_published.c -- the papers' parameters and FLOPs against the library's counts
  *
- * reference/published/networks.tsv holds the rows of networks that run here.  layers.tsv holds single layers, and
- * networks whose mixer is replaced by another operator.  The heads of both files explain their columns.
- * One multiply-add is one FLOP.  Parameters are in M; FLOPs are in G, of single layers in M. */
+ * reference/published/networks.tsv holds networks that run here; layers.tsv, single layers and networks with another
+ * mixer.  Their heads explain the columns.  One multiply-add is one FLOP.  Parameters are in M; FLOPs in G, or in M for
+ * single layers. */
 
 #include "../support/published.h"
 #include "../support/tsv.h"
@@ -14,7 +14,7 @@ static const char *const files[] = {"reference/published/networks.tsv", "referen
 
 /* ---- the network of a row ---------------------------------------------------- */
 
-/* A table with other steps; mixers are one operator, a sequence of them, or two that alternate from block to block. */
+/* A changed table: mixers are one operator, a sequence of operators, or two that alternate from block to block. */
 struct variant {
     struct network_table table;
     struct network_step entry[NETWORK_STAGES][4], block[NETWORK_STAGES][16];
@@ -23,7 +23,7 @@ struct variant {
 
 static const char *or_null(const char *text) { return strcmp(text, "-") ? text : NULL; }
 
-/* Part `which` of a cell whose parts are separated by | or +; the last part serves for those that the cell lacks. */
+/* Part `which` of a cell with parts separated by | or +, or its last part. */
 static const char *part_of(char text[160], const struct tsv *t, const char *name, int which)
 {
     const char *at = tsv_cell(t, name);
@@ -54,7 +54,7 @@ static struct network_step *put_mixers(struct network_step *to, struct variant *
     return to;
 }
 
-/* The words of the cell `changes` for this name; NULL if it has none. */
+/* The entry for a name in the cell `changes`, or NULL. */
 static char *changed(const struct tsv *t, const char *name)
 {
     char *words = keep(160, 1);
@@ -68,7 +68,7 @@ static char *changed(const struct tsv *t, const char *name)
     return NULL;
 }
 
-/* A step with other words, if there are any; empty ones leave it out. */
+/* Appends a step with its changes; an empty change drops it. */
 static struct network_step *put(struct network_step *to, const struct network_step *from, const struct tsv *t)
 {
     char *words = changed(t, from->name), *options = words ? strchr(words, ' ') : NULL;
@@ -102,10 +102,10 @@ static const struct network_table *varied(const struct network_table *base, cons
 
 /* ---- counts -------------------------------------------------------------------- */
 
-/* Parameters; FLOPs without norms; FLOPs of norms at five operations a number. */
+/* Parameters; FLOPs without norms; FLOPs of norms, five per number. */
 struct count { double parameters, bare, norms; };
 
-/* LiSA's paper counts N log2 N for a transform and nothing for products of spectra (Tab. 3). */
+/* LiSA's Tab. 3 counts N log2 N for a transform and nothing for products of spectra. */
 static double flops_of(const struct form *form, const struct problem *p)
 {
     if (p->declaration == &lisa) {
@@ -117,7 +117,7 @@ static double flops_of(const struct form *form, const struct problem *p)
     return form_multiply_adds(form, p);
 }
 
-/* Of a layer norm, and of the one in front of SRA's keys and values. */
+/* FLOPs of a layer norm, and of SRA's norm before keys and values. */
 static double norms_of(const struct problem *p)
 {
     if (!strcmp(p->declaration->name, "norm")) return 5 * (double)problem_output_count(p);
@@ -176,7 +176,7 @@ static struct count count(const struct tsv *t)
 
 /* ---- rows ------------------------------------------------------------------------ */
 
-/* A printed number, and the unit of its last digit: twice that for a difference of two rows. */
+/* A printed number and the unit of its last digit, doubled for a difference of two rows. */
 struct printed { double number, unit; };
 
 static struct printed printed_of(const struct tsv *t)
@@ -195,19 +195,19 @@ static struct printed printed_of(const struct tsv *t)
     return p;
 }
 
-/* True if some value between two is printed like that. */
+/* True if some value from low to high rounds to the printed number. */
 static bool prints_between(double low, double high, struct printed p)
 {
     double half = p.unit / 2 * (1 + 1e-9);
     return low - half <= p.number && p.number <= high + half;
 }
 
-/* LiSA, Tab. 3, 4, 8b, 9; StructSA, Tab. 3 to 5a; ELSA, Tab. 4 to 6; HiLo, Tab. 1 to 4, 8 to 10.  Papers do not say
- * whether norms are counted: a row follows if some value between the counts without and with norms prints.
- * Tolerance: half of the last digit; our own counts exactly as the file has them. */
+/* LiSA, Tab. 3, 4, 8b, 9; StructSA, Tab. 3 to 5a; ELSA, Tab. 4 to 6; HiLo, Tab. 1 to 4, 8 to 10.  A row follows if some
+ * value between the counts without and with norms rounds to it, since papers do not say whether they count norms.
+ * Tolerance: half of the last digit; our counts must equal those of the file. */
 START_TEST(printed_networks_are_counted_by_their_tables)
 {
-    int judged = 0, follow = 0;
+    int checked = 0, follow = 0;
     for (struct tsv *t = tsv_open(files[_i]); tsv_row(t);) {
         const char *row = tsv_cell(t, "row"), *quantity = tsv_cell(t, "quantity"), *result = tsv_cell(t, "result");
         bool layer = !or_null(tsv_cell(t, "network")), flops = strstr(quantity, "flops") != NULL;
@@ -233,14 +233,14 @@ START_TEST(printed_networks_are_counted_by_their_tables)
         ck_assert_msg(chosen || prints == follows, "Table %s, %s, %s: %g is%s printed of %g to %g, but '%s'",
                       tsv_cell(t, "table"), row, quantity, printed.number, prints ? "" : " not", low, high, result);
         follow += follows;
-        judged += !chosen;
+        checked += !chosen;
     }
-    printf("    %d of %d rows follow\n", follow, judged);
-    ck_assert(follow > 0 && judged > follow);
+    printf("    %d of %d rows follow\n", follow, checked);
+    ck_assert(follow > 0 && checked > follow);
 }
 END_TEST
 
-/* Networks that are trained here have no printed rows.  "w/ conv" is left out: where it convolves is not given. */
+/* Except networks trained here, and "w/ conv", whose convolution the paper does not specify. */
 START_TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {
@@ -257,15 +257,15 @@ START_TEST(networks_that_run_have_all_their_printed_rows)
         char path[64];
         snprintf(path, sizeof path, "reference/published/%s.tsv", printed[p].paper);
         for (struct tsv *all = tsv_open(path); tsv_row(all);) {
-            const char *name = tsv_cell(all, "row"), *of = tsv_cell(all, "table");
+            const char *name = tsv_cell(all, "row"), *in = tsv_cell(all, "table");
             const char *quantity = tsv_cell(all, "quantity");
-            if (!strstr(printed[p].tables, of) || strncmp(name, printed[p].begins, strlen(printed[p].begins))) continue;
+            if (!strstr(printed[p].tables, in) || strncmp(name, printed[p].begins, strlen(printed[p].begins))) continue;
             if ((strcmp(quantity, "parameters") && strcmp(quantity, "flops")) || strstr(name, "w/ conv")) continue;
             bool found = false;
             for (struct tsv *t = tsv_open(files[0]); tsv_row(t);)
-                found |= !strcmp(tsv_cell(t, "paper"), printed[p].paper) && !strcmp(tsv_cell(t, "table"), of)
+                found |= !strcmp(tsv_cell(t, "paper"), printed[p].paper) && !strcmp(tsv_cell(t, "table"), in)
                       && !strcmp(tsv_cell(t, "row"), name) && !strcmp(tsv_cell(t, "quantity"), quantity);
-            ck_assert_msg(found, "%s, Table %s, %s, %s is not in networks.tsv", printed[p].paper, of, name, quantity);
+            ck_assert_msg(found, "%s, Table %s, %s, %s is not in networks.tsv", printed[p].paper, in, name, quantity);
         }
     }
 }

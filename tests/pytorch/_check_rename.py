@@ -1,8 +1,6 @@
-"""Test rename.py; the exit status is the result.
+"""Test rename.py, against the authors' names, shapes and order of rows, restated here as in their checkpoints.
 
     python3 tests/pytorch/_check_rename.py FOLDER       (a folder for temporary files)
-
-The authors' names, shapes and order of rows are written here again, as in their checkpoints: independent of rename.py.
 """
 
 import math
@@ -20,7 +18,7 @@ FOLDER = pathlib.Path(sys.argv[1])
 RENAME = str(pathlib.Path(__file__).with_name("rename.py"))
 
 
-# ---- checkpoints of the authors: name and shape ---------------------------------
+# ---- the authors' checkpoints: name and shape ---------------------------------
 
 def pair(name, weight, bias=True):
     yield f"{name}.weight", weight
@@ -119,7 +117,7 @@ PUBLISHED = {
 
 
 def filled(layout):
-    """Numbers that are all different, also in float32."""
+    """Distinct numbers, also in float32."""
     tensors, start = {}, 1
     for name, shape in layout:
         tensors[name] = torch.arange(start, start + math.prod(shape), dtype=torch.float32).reshape(shape)
@@ -130,19 +128,19 @@ def filled(layout):
 # ---- tests ------------------------------------------------------------------------
 
 def whole_networks():
-    """Each published network gives all of our paths and shapes, and nothing is left."""
-    for name, (layout, learnt) in PUBLISHED.items():
+    """Each published network gives exactly our paths and shapes."""
+    for name, (layout, learned) in PUBLISHED.items():
         theirs = {path: torch.empty(shape, device="meta") for path, shape in layout}
         counted = sum(math.prod(shape) for path, shape in ((p, t.shape) for p, t in theirs.items())
                       if not path.endswith(("running_mean", "running_var", "num_batches_tracked", "relative_id",
                                             "relative_position_index", "attn_mask")))
-        assert counted == learnt, f"{name}: {counted} numbers"
+        assert counted == learned, f"{name}: {counted} numbers"
         steps = networks.placed(networks.network(name))
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        unread = 147504 if name == "swin-t" else 0          # windows do not read all of a table of the plane
-        assert networks.parameters(steps) == learnt + unread, name
+        unread = 147504 if name == "swin-t" else 0          # unread by windows, in tables of the plane
+        assert networks.parameters(steps) == learned + unread, name
 
 
 def small(name):
@@ -160,7 +158,7 @@ def both(name):
 
 
 def values():
-    """Each number has its place."""
+    """Numbers arrive at their places."""
     theirs, ours = both("litv2-s")
     for path, source in [("stage3.block2.mixer.h_qkv", "layers.2.blocks.1.attn.h_qkv.weight"),
                          ("stage1.block1.mlp.conv_w", "layers.0.blocks.0.mlp.dwconv.dwconv.weight"),
@@ -177,7 +175,7 @@ def values():
     table, rb = ours["stage4.block1.mixer.rpe"], theirs[f"{last}.rb"]
     assert all(table[p, h] == rb[h, p] for p in (0, 5, 168) for h in (0, 7, 23))
     Q, first = 256, "layers.2.blocks.1.attn"
-    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key and value, as ours
+    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key, value, as in our order
         assert ours["stage3.block2.mixer.w_qkv"][rows].equal(theirs[f"{first}.pre_proj.weight"][rows, :, 0, 0])
     assert ours["stage3.block2.mixer.ghost_add"][7, 7 * 3 + 2] == theirs[f"{first}.ghost_head"][0, 7, 3, 2]
     assert ours["stage3.block2.mixer.mix_w"][49 * 2 + 5, 9] == theirs[f"{first}.attn.2.weight"][49 * 2 + 5, 9, 0, 0]
@@ -185,11 +183,11 @@ def values():
 
     theirs, ours = both("swin-t")
     assert ours["stage3.block2.mixer.w_qkv"].equal(theirs["layers.2.blocks.1.attn.qkv.weight"])
-    for stage, side in enumerate((56, 28, 14, 7), 1):           # a query at (3, 4) of a window, keys around it
+    for stage, side in enumerate((56, 28, 14, 7), 1):           # a query at (3, 4) of a window, and some keys
         table = theirs[f"layers.{stage - 1}.blocks.0.attn.relative_position_bias_table"]
         plane = ours[f"stage{stage}.block1.mixer.rpe"].unflatten(0, (2 * side - 1, 2 * side - 1))
         for row, column in ((0, 0), (2, 6), (6, 1), (3, 4)):
-            theirs_at = (3 - row + 6) * 13 + 4 - column + 6     # query minus key, each from 0
+            theirs_at = (3 - row + 6) * 13 + 4 - column + 6     # query minus key, shifted to begin at 0
             assert plane[row - 3 + side - 1, column - 4 + side - 1].equal(table[theirs_at]), (stage, row, column)
 
 
@@ -201,7 +199,7 @@ def there_and_back():
             assert layout.back(ours[path]).equal(theirs[source]), path
 
 
-def complaints():
+def errors():
     """All errors are listed, with their paths."""
     theirs, steps = small("elsa-swin-t")
     del theirs["layers.1.blocks.0.attn.attn.0.bias"]
@@ -216,7 +214,7 @@ def complaints():
 
 
 def command():
-    """From a checkpoint to a file; a wrong checkpoint gives no file."""
+    """Converts a checkpoint to a file; writes none for a wrong checkpoint."""
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 
@@ -257,6 +255,6 @@ def command():
     target.unlink()
 
 
-for question in (whole_networks, values, there_and_back, complaints, command):
+for question in (whole_networks, values, there_and_back, errors, command):
     question()
     print(question.__name__.replace("_", " "))

@@ -1,12 +1,12 @@
 """Shared by the operators in PyTorch: inputs, layouts, attention, safetensors files.
 
-    python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
+    python3 tests/pytorch/OPERATOR.py [FOLDER]      writes golden vectors (default: into tests/golden)
 
-OPERATOR.py holds an operator twice: its literal form, by the equations of the paper, and the forms that
-figures/bench/versus.py times (TIMED, timed_inputs, timed).  The program writes golden vectors: the literal form in float64 of
-inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table
-(in a network, their paths), y_expected is the answer, and __metadata__ has the operator and its options.  A file with
-the same inputs, whose answers agree to 1e-13, is not written again: libraries differ in the last bits.
+OPERATOR.py has an operator's literal form, by the equations of the paper, and the forms that figures/bench/versus.py
+times (TIMED, timed_inputs, timed).  A golden vector is the literal form's result in float64, for inputs that float32
+holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table (in a network, their
+paths); y_expected is the result; __metadata__ has the operator and its options.  A file with equal inputs and results
+that agree to 1e-13 is kept, since libraries differ in the last bits.
 """
 
 import json
@@ -22,8 +22,8 @@ torch.set_num_threads(1)
 WORDS = {"F32": "<f4", "F64": "<f8"}
 
 
-def drawn(seed, shape, scale):
-    """Sums of three uniform draws from a 64-bit congruential generator, rounded to 2^-16."""
+def random_numbers(seed, shape, scale):
+    """Sums of three uniform numbers from a 64-bit congruential generator, rounded to 2^-16."""
     count = int(numpy.prod(shape))
     state, values = seed * 2654435761 + 12345, []
     for _ in range(count):
@@ -37,13 +37,13 @@ def drawn(seed, shape, scale):
 
 def inputs(seed, rows):
     """Tensors of rows (name, shape, fan-in)."""
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+    return {name: random_numbers(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
 
 
-def around(tokens, C, own, biases=True, projection=True, batch=1, maps=None):
-    """Rows of x, of the maps to query, key and value, of an operator's own tensors, and of the output's map."""
+def around(tokens, C, extra, biases=True, projection=True, batch=1, maps=None):
+    """Rows of x, of the map to query, key and value, of an operator's extra tensors, and of the output's map."""
     out = maps or 3 * C
-    return [("x", (batch, tokens, C), 1), ("w_qkv", (out, C), C), *[("b_qkv", (out,), C)] * biases, *own,
+    return [("x", (batch, tokens, C), 1), ("w_qkv", (out, C), C), *[("b_qkv", (out,), C)] * biases, *extra,
             *[("w_o", (C, C), C)] * projection, *[("b_o", (C,), C)] * (projection and biases)]
 
 
@@ -103,13 +103,13 @@ def project(t, y):
 
 
 def attention(q, k, v, bias=None):
-    """softmax(q k^T / sqrt(c) + bias) v, as printed."""
+    """softmax(q k^T / sqrt(c) + bias) v."""
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     return (scores if bias is None else scores + bias).softmax(-1) @ v
 
 
 def scaled_queries(q, k, v, bias=None):
-    """The same with scaled queries, which are fewer than the scores."""
+    """The same; scales the queries, which are fewer than the scores."""
     scores = q * q.shape[-1] ** -0.5 @ k.transpose(-1, -2)
     return (scores if bias is None else scores + bias).softmax(-1) @ v
 
@@ -118,7 +118,7 @@ LIBRARY = getattr(F, "scaled_dot_product_attention", None)      # not in every P
 
 
 def with_attentions(forms):
-    """forms(attend) gives ways to compute, by name: those of scaled queries, and those of PyTorch's own attention."""
+    """forms(attend) is a dictionary of functions; joins those for scaled queries and for PyTorch's attention."""
     library = forms(LIBRARY).items() if LIBRARY else ()
     return {**forms(scaled_queries), **{f"{name}, library's attention": way for name, way in library}}
 
@@ -126,7 +126,7 @@ def with_attentions(forms):
 # ---- files ----
 
 def safetensors(tensors, metadata, answers=("y_expected",)):
-    """The bytes of a safetensors file: inputs F32, the answers F64."""
+    """The bytes of a safetensors file: inputs F32, answers F64."""
     header, data = {"__metadata__": metadata}, b""
     for name, value in tensors.items():
         kind = "F64" if name in answers else "F32"
@@ -139,7 +139,7 @@ def safetensors(tensors, metadata, answers=("y_expected",)):
 
 
 def parts(data):
-    """Metadata of a file's bytes; and of each tensor the type, the shape and the numbers."""
+    """The metadata in a file's bytes; type, shape and numbers of each tensor."""
     start = 8 + struct.unpack("<Q", data[:8])[0]
     header, rest = json.loads(data[8:start]), memoryview(data)[start:]
     metadata = header.pop("__metadata__", {})
@@ -148,7 +148,7 @@ def parts(data):
 
 
 def read(path):
-    """The tensors of a safetensors file, and its metadata."""
+    """The tensors and metadata of a safetensors file."""
     metadata, tensors = parts(path.read_bytes())
     return {name: torch.tensor(value.reshape(shape)) for name, (_, shape, value) in tensors.items()}, metadata
 
@@ -168,7 +168,7 @@ def folder():
 
 
 def write(operator, name, tensors, options, answers=("y_expected",)):
-    """Write one file, unless it is there already, and print a line."""
+    """Write a file, unless it exists with the same content, and print a line."""
     path = folder() / f"{operator}_{name}.safetensors"
     new = safetensors(tensors, {"operator": operator, "options": options}, answers)
     keep = path.exists() and same(path.read_bytes(), new)

@@ -1,9 +1,9 @@
 """The tiny network that train.py trains, with one of the five operators.
 
-28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens; a table of positions; two blocks x +=
-mixer(norm1 x), x += mlp(norm2 x), whose MLP is twice as wide; norm, mean over tokens, ten classes.  Weights are a
-dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D have cheaper or differentiable forms
-of their files; agrees() compares them with the literal ones.
+28 x 28 grey pixels; patches of 2 x 2 become C = 32 channels on 14 x 14 tokens; a table of positions; two blocks
+x += mixer(norm1 x), x += mlp(norm2 x) with an MLP of 2 C; norm, mean over tokens, ten classes.  Weights are a
+dictionary by path, as in reference/networks/.  StructSA, ELSA and ChoP'D use cheaper or differentiable forms, which
+agrees() compares with the literal ones.
 """
 
 import torch
@@ -73,7 +73,7 @@ def elsa_start(draw):
             "ghost_add": draw(C, taps, scale=0.02), "w_o": draw(C, C), "b_o": draw(C, scale=0)}
 
 
-# ---- ChoP'D, Eq. 10: the mean over a box must be differentiable in its edges ----
+# ---- ChoP'D, Eq. 10, differentiable in the edges of boxes ----
 
 CHOPD = dict(components=32, boxes=4, gate=8, size=7)
 
@@ -116,13 +116,13 @@ MIXERS = {"lisa": (lisa, lisa_start), "structsa": (structsa, structsa_start), "e
 
 
 def agrees(operator, t, x):
-    """The relative difference between the operator here and its literal form."""
+    """The relative difference of the operator here from its literal form."""
     chopd_case = dict(grid=GRID, size=CHOPD["size"], activation="gelu")
     sizes = GRID, (3, 3), (3, 3), (STRUCTSA["stride"],) * 2, 16, STRUCTSA_SCALE, STRUCTSA["heads"]
     literal = {"lisa": lambda a: of_lisa.lisa(a, 10, GRID, LISA["heads"]),
                "structsa": lambda a: of_structsa.structsa(a, *sizes), "elsa": lambda a: of_elsa.elsa(a, ELSA_CASE),
                "chopd": lambda a: of_chopd.chopd(a, chopd_case), "hilo": lambda a: of_hilo.hilo(a, HILO)}
-    if operator == "chopd":         # its literal form needs edges on eighths of a token
+    if operator == "chopd":         # the literal form needs edges on eighths of a token
         t = {**t, "boxes": (8 * t["boxes"]).round() / 8}
     y = literal[operator]({**t, "x": x})
     return float((MIXERS[operator][0](t, x) - y).abs().max() / y.abs().max())
@@ -131,7 +131,7 @@ def agrees(operator, t, x):
 # ---- the network ----
 
 class Draw:
-    """Normal draws; the default scale is fan-in^(-1/2)."""
+    """Normal random numbers; the default scale is fan-in^(-1/2)."""
     def __init__(self, seed):
         self.generator = torch.Generator().manual_seed(seed)
 

@@ -1,7 +1,6 @@
-"""ChoP'D ("Chopping Formers"), literally (Eq. 2, Eq. 3 with Eq. 5, Eq. 10) and as it is timed; see _golden.py.
+"""ChoP'D ("Chopping Formers"), literally (Eq. 2, Eq. 3 with Eq. 5, Eq. 10) and as timed; see _golden.py.
 
-In the literal form, edges of boxes lie on eighths of a token.  Each token is cut into 8 x 8 cells, so a box is a whole
-number of cells.
+The literal form divides each token into 8 x 8 cells, and edges of boxes lie between cells.
 """
 
 import torch
@@ -11,11 +10,11 @@ from _golden import inputs, planes, tokens, write
 
 # ---- literal form ----
 
-CELLS = 8       # of a token, along each axis
+CELLS = 8       # per token and axis
 
 
 def fc(t, case):
-    """Eq. 2: one matrix from all tokens and channels to all."""
+    """Eq. 2: one matrix for all tokens and channels."""
     tokens, channels = t["w"].shape[1], t["w"].shape[3]
     matrix = t["w"].permute(1, 3, 0, 2).flatten(2).flatten(0, 1)
     return F.linear(t["x"].flatten(1), matrix).reshape(-1, tokens, channels)
@@ -26,13 +25,13 @@ def finish(y, case):
 
 
 def dfc_cp(t, case):
-    """Eq. 5 in Eq. 3: the whole tensor of each image."""
+    """Eq. 5 in Eq. 3, with the whole tensor of each image."""
     w = torch.einsum("ir,mr,nr,cr,dr->imncd", *(t[f"u{k}"] for k in range(1, 6)))
     return finish(torch.einsum("imc,imncd->ind", t["x"], w) + t["b"], case)
 
 
 def mean_over(box, plane):
-    """[B, H, W] -> [B, H, W]: at every token, the mean over the box around it, zero off the grid."""
+    """[B, H, W] -> [B, H, W]: the mean over the box around each token; zeros outside the grid."""
     height, width = plane.shape[1:]
     top, left, bottom, right = (round(CELLS * float(edge)) for edge in box)
     far = CELLS * 2 * max(height, width) + max(map(abs, (top, left, bottom, right)))
@@ -52,7 +51,7 @@ def phi(t, x, grid, size):
 
 
 def mean_over_boxes(z, boxes, mix):
-    """[B, R, H, W] -> the same: the mixed means over the boxes of each component."""
+    """[B, R, H, W] -> [B, R, H, W]: the mixed means over each component's boxes."""
     return torch.stack([sum(weight * mean_over(box, z[:, r]) for box, weight in zip(boxes[r], mix[r]))
                         for r in range(z.shape[1])], 1)
 
@@ -65,29 +64,29 @@ def chopd(t, case):
     return finish(tokens(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"])), case)
 
 
-# ---- timed forms: ways to pool planes [B, R, H, W] over the boxes ----
+# ---- timed forms: pooling of planes [B, R, H, W] over the boxes ----
 
 def positions(low, high, size):
-    """Edges around every token of an axis as places in a table of running sums, [R, G, size] each."""
+    """Edges around each token of an axis, as positions in a table of running sums, [R, G, size] each."""
     at = torch.arange(size, dtype=low.dtype) + 0.5
     return (low[..., None] + at).clamp(0, size), (high[..., None] + at).clamp(0, size)
 
 
 def overlaps(low, high, size):
-    """[R, G, n, m]: how much of token m the box around token n holds."""
+    """[R, G, n, m]: the share of token m in the box around token n."""
     left, right = positions(low, high, size)
     m = torch.arange(size, dtype=low.dtype)
     return (torch.minimum(right[..., None], m + 1) - torch.maximum(left[..., None], m)).clamp(min=0)
 
 
 def weights_of(boxes, mix):
-    """A box's part in the mix, over its area."""
+    """A box's weight in the mix over its area."""
     y0, x0, y1, x1 = boxes.unbind(-1)
     return mix / ((y1 - y0) * (x1 - x0))
 
 
 def corners(boxes, mix, grid):
-    """Crow's four corners, bilinear where edges lie inside tokens: the sampler's own work.  One image."""
+    """Crow's four corners; grid_sample interpolates for edges inside tokens.  One image."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     rows, columns = positions(y0, y1, height), positions(x0, x1, width)
@@ -105,8 +104,8 @@ def corners(boxes, mix, grid):
 
 
 def gathered(boxes, mix, grid):
-    """Running sums along one axis, then the other: what is gathered are whole rows, one for an edge between tokens, two
-    for one inside a token.  Every box has a table of its own along the second axis.  One image."""
+    """Running sums along one axis, then the other, each box with its own table.  Gathers whole rows: one for an edge
+    between tokens, two for an edge inside a token.  One image."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     whole = bool((boxes == boxes.floor() + 0.5).all())
@@ -136,7 +135,7 @@ def gathered(boxes, mix, grid):
 
 
 def matrices(boxes, mix, grid):
-    """No running sums: the means along an axis are a matrix.  A token's cost grows with the side of the grid."""
+    """The means along an axis as a matrix; the cost per token grows with the side of the grid."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     down = weights_of(boxes, mix)[:, :, None, None] * overlaps(y0, y1, height)
@@ -155,7 +154,7 @@ LAYER = dict(grid=(56, 56), C=96, sizes={"D": 96, "R": 96, "G": 4, "S": 24}, opt
 
 
 def alone(edges):
-    """A layer that pools and does nothing else: u4 and u5 of ones, a gate of 1.  Both sides have planes."""
+    """A layer that only pools: u4 and u5 are the identity, the gate is 1.  Inputs and outputs are planes."""
     programs = {f"ours{'' if layout == 'planes' else ', by token'}":
                 f"figures/bench/chopd-boxes {layout} {edges} 56 96 4" for layout in ("planes", "tokens")}
     return dict(LAYER, options={"activation": "none"}, edges=edges, programs=programs)
@@ -179,7 +178,7 @@ def timed_inputs(case, draw):
 
 
 def given(case, x):
-    """The argument of a way, made before the time is taken."""
+    """The argument of a timed form, made before timing."""
     return planes(x, case["grid"]).contiguous() if "programs" in case else x
 
 
@@ -211,7 +210,7 @@ def dfc_cp_rows(case):
 
 
 def rows(case):
-    """Before the boxes, and after them."""
+    """Tensors before the boxes, and after them."""
     B, C, D, R, S, G = (case[letter] for letter in "BCDRSG")
     return ([("x", (B, case["grid"][0] * case["grid"][1], C), 1), ("u4", (C, R), C)],
             [("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C), ("phi_b1", (S,), 9 * C), ("phi_w2", (R, S), S),
@@ -224,11 +223,11 @@ def chopd_inputs(seed, case):
     return {**inputs(seed, before), "boxes": boxes, **inputs(seed + 500, after)}
 
 
-# Boxes (y0, x0, y1, x1) from the middle of the token.
+# Boxes (y0, x0, y1, x1), relative to the token's centre.
 WHOLE = [(-0.5, -0.5, 0.5, 0.5), (-1.5, -2.5, 1.5, 0.5)]           # whole tokens
 EDGES = [(-1.25, -0.625, 0.875, 2.375), (-2.125, 0.25, 3.0, 1.875)]
-NARROW = [(-0.25, -0.375, 0.125, 0.25), (0.375, -1.0, 0.625, 1.0)]  # within a token, and across its border
-OUTSIDE = [(2.5, -4.0, 4.25, -1.625), (-40.0, -40.0, -20.5, -30.0)]    # past the border for some tokens, for all
+NARROW = [(-0.25, -0.375, 0.125, 0.25), (0.375, -1.0, 0.625, 1.0)]  # inside a token, and across its border
+OUTSIDE = [(2.5, -4.0, 4.25, -1.625), (-40.0, -40.0, -20.5, -30.0)]    # outside the grid for some tokens, for all
 HUGE = [(-30.0, -30.0, 30.0, 30.0), (-3.125, -30.0, -1.0, 0.5)]
 
 DEFAULT = {"B": 1, "activation": "gelu", "size": 7}

@@ -1,4 +1,4 @@
-"""ELSA, literally (Algorithms 1 and 2, the final module, and Eq. 4) and as it is timed; see _golden.py."""
+"""ELSA, literally (Algorithms 1 and 2, the final module, and Eq. 4) and as timed; see _golden.py."""
 
 import math
 
@@ -11,7 +11,7 @@ from _golden import around, inputs, planes, project, tokens, write
 # ---- literal form ----
 
 def unfold(plane, kernel, dilation):
-    """[B, C, H, W] -> [B, C, K*K, H, W], zeros off the grid."""
+    """[B, C, H, W] -> [B, C, K*K, H, W]; zeros outside the grid."""
     batch, channels, height, width = plane.shape
     return F.unfold(plane, kernel, dilation=dilation, padding=kernel // 2 * dilation).reshape(
         batch, channels, kernel * kernel, height, width)
@@ -35,7 +35,7 @@ def final(t, q, k, kernel, dilation, heads, scale):
 
 
 def algorithm_1(t, attention, v, dilation=1, power=1, gamma=1, by_block=False):
-    """[B, C, H, W]: the filters of all channels, made from those of the heads, on the values."""
+    """[B, C, H, W]: filters of channels, made from those of heads, applied to the values."""
     heads = attention.shape[1]
     head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
     filters = attention.unsqueeze(2 if by_block else 1)         # [B, h, 1, ...] or [B, 1, h, ...]
@@ -72,7 +72,7 @@ def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale)
         scores = scores + torch.einsum("bjc,chij->bhij", k, t["rq"][:, :, offset])
     if "b" in terms:
         scores = scores + t["rb"][:, offset]
-    # A neighbour off the grid has no key; its other terms are part of Norm.
+    # A neighbour outside the grid has no key, but its other terms enter Norm.
     y = torch.zeros_like(split[0])
     for i in range(tokens):
         mates = inside[i].nonzero()[:, 0]
@@ -114,16 +114,16 @@ def elsa(t, case, apply=algorithm_1):
     return project(t, tokens(y))
 
 
-# ---- cheaper: Algorithm 4, corrected, for the weights; a neighbour at a time in place of Algorithm 1 ----
+# ---- cheaper: a corrected Algorithm 4 for the weights; one neighbour at a time for Algorithm 1 ----
 
 def both_maps(t):
-    """rk and rq as one 1 x 1 convolution, [2 h K K, C, 1, 1]: a logit's own half, then that of its neighbour."""
+    """rk and rq as one 1 x 1 convolution, [2 h K K, C, 1, 1]: the token's term of a logit, then its neighbour's."""
     both = torch.stack([t["rk"].flatten(1), t["rq"].flatten(1)], -1)
     return both.flatten(1).t().contiguous()[:, :, None, None]
 
 
 def shifts(heads, kernel):
-    """[h K K, 2, K, K]: a convolution that adds the first half here and the second half of a neighbour."""
+    """[h K K, 2, K, K]: a convolution that adds the token's term and its neighbour's."""
     near = torch.eye(kernel * kernel).reshape(-1, kernel, kernel)
     here = near[kernel * kernel // 2].expand_as(near)
     return torch.stack([here, near], 1).repeat(heads, 1, 1, 1)
@@ -137,7 +137,7 @@ def algorithm_4(t, z, maps, shift):
 
 
 def neighbours(t, attention, v, by_block=False):
-    """As algorithm_1.  Without ghost_mul, ghost_add is a depth-wise convolution."""
+    """As algorithm_1; without ghost_mul, ghost_add is a depth-wise convolution."""
     channels, (height, width), heads = v.shape[1], v.shape[2:], attention.shape[1]
     kernel = math.isqrt(attention.shape[2])
     head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
@@ -176,7 +176,7 @@ def timed(case, t):
     maps, shift = both_maps(t), shifts(heads, kernel)
     rk, rq = t["rk"].flatten(1).t(), t["rq"].flatten(1).t()
 
-    def sliced(t, z):   # slices in place of a convolution shift the other half
+    def sliced(t, z):   # slices replace the convolution that shifts the neighbour's term
         height, width = z.shape[2:]
         own, other = ((a @ z[0].flatten(1)).reshape(heads, -1, height, width) for a in (rk, rq))
         other = F.pad(other, (kernel // 2,) * 4)
@@ -193,7 +193,7 @@ def timed(case, t):
         return run
 
     by_4 = lambda t, z: algorithm_4(t, z, maps, shift)
-    # literal: Algorithms 4 and 1 as printed, with all filters and unfolded values
+    # literal: Algorithms 4 and 1 with all filters and unfolded values
     return {"literal": way(by_4, algorithm_1), "algorithm 4": way(by_4, neighbours), "sliced": way(sliced, neighbours)}
 
 
@@ -204,16 +204,16 @@ def rows(case):
     taps = K * K
     offsets = (2 * K - 1) ** 2 if case["area"] == "window" else taps
     if case["equation"] == 0:
-        own = [("conv_w", (Q, 8, K, K), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
+        extra = [("conv_w", (Q, 8, K, K), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
                ("mix_b", (h * taps,), 2)]
     else:
-        own = [(name, shape, fan) for name, term, shape, fan in
+        extra = [(name, shape, fan) for name, term, shape, fan in
                [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
                if case["equation"] != 4 or term in case["terms"]]
     if case["ghost"]:
-        own += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
+        extra += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
     tokens = case["grid"][0] * case["grid"][1]
-    return around(tokens, C, own, case["biases"], case["projection"], case["batch"], 2 * Q + C)
+    return around(tokens, C, extra, case["biases"], case["projection"], case["batch"], 2 * Q + C)
 
 
 DEFAULT = {"dilation": 1, "heads": 1, "batch": 1, "ghost": False, "lambda": 1, "gamma": 1, "map": "modulo", "scale": 1,

@@ -1,5 +1,6 @@
-"""HiLo ("Fast Vision Transformers with HiLo Attention"), literally (Sec. 4.1, App. A.4) and as it is timed; see
-_golden.py."""
+"""HiLo ("Fast Vision Transformers with HiLo Attention"), literally (Sec. 4.1, App. A.4) and as timed.
+
+See _golden.py."""
 
 import math
 
@@ -56,7 +57,7 @@ def hilo(t, case, attend=attention):
 PLAIN = dict(grid=(14, 14), C=768, options={"heads": 12, "window": 2, "alpha": 0.9},
              without="h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b")
 TIMED = {"hilo": PLAIN, "hilo-64": dict(PLAIN, batch=64)}
-IMAGES = 4                      # that stay in the cache together
+IMAGES = 4                      # as many as fit the cache
 
 
 def as_golden(case):
@@ -73,7 +74,7 @@ def exponentials(case):
 
 
 def merged(t, x, case, attend, first):
-    """One projection for all that every token needs, h_qkv and l_q; scores of windows as sums; pools of slices."""
+    """One projection by h_qkv and l_q; scores of windows as sums; means of slices."""
     (near, far), s, heads = shares(case), case["window"], case["heads"]
     (height, width), c = case["grid"], case["C"] // heads
     hd, split = near * c, (-1, height // s, s, width // s, s)
@@ -96,7 +97,7 @@ def timed(case, t):
     case, first = as_golden(case), torch.cat([t["h_qkv"], t["l_q"]]).contiguous()
     ways = with_attentions(lambda attend: {"literal": lambda x: hilo({**t, "x": x}, case, attend),
                                            "merged": lambda x: merged(t, x, case, attend, first)})
-    if case["batch"] > 1:       # a few images at a time, so that nothing leaves the cache
+    if case["batch"] > 1:       # a few images at a time, to stay in the cache
         name, way = list(ways.items())[-1]
         ways[f"{name}, {IMAGES} images"] = lambda x: torch.cat([way(part) for part in x.split(IMAGES)])
     return ways

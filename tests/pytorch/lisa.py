@@ -1,4 +1,4 @@
-"""LiSA ("Lightweight Structure-Aware Attention"), literally (Fig. 6 and 7) and as it is timed; see _golden.py."""
+"""LiSA ("Lightweight Structure-Aware Attention"), literally (Fig. 6 and 7) and as timed; see _golden.py."""
 
 import math
 
@@ -11,7 +11,7 @@ from _golden import around, axes, inputs, join_heads, split_heads, write
 # ---- literal form: both figures ----
 
 def offsets(grid):
-    """[N, N]: the place of query i and key j in the table of a grid."""
+    """[N, N]: the index of query i and key j in the table of a grid."""
     at_axes = torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")
     place = torch.zeros(at_axes[0].numel(), at_axes[0].numel(), dtype=torch.long)
     for axis, n in zip(at_axes, grid):
@@ -52,7 +52,7 @@ def equation_5(t, q, k, v, grid):
 
 
 def equation_6_or_7(t, q, k, v, grid):
-    """Fig. 6 with an RPE for every channel; ba is optional, as in Eq. 5."""
+    """Fig. 6 with an RPE per channel; ba is optional, as in Eq. 5."""
     k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
     return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
@@ -61,7 +61,7 @@ def equation_6_or_7(t, q, k, v, grid):
 # ---- Tab. 3c: Eq. 10 with kernels of a few tokens ----
 
 def local_kernels(t, q, k, v, grid, kernel):
-    """conv1d, conv2d and conv3d do not flip the kernel, so it is flipped here; they pad with zeros."""
+    """Flips the kernel, since conv1d, conv2d and conv3d do not; they pad with zeros."""
     batch, heads, tokens, c = q.shape
     convolve = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[len(grid)]
     ends = tuple(range(-len(grid), 0))
@@ -82,7 +82,7 @@ def local_kernels(t, q, k, v, grid, kernel):
 # ---- Fig. 7, on the axes of the grid ----
 
 def equation_10(t, q, k, v, grid, size=None):
-    """Tables of the grid, or of a larger size.  irfftn needs that size, or an odd axis loses its last token."""
+    """Tables of the grid, or of a larger size.  Without the size irfftn would drop the last token of an odd axis."""
     size, middle = size or grid, tuple(range(2, 2 + len(grid)))
 
     def spectrum(a, grid=grid):
@@ -93,7 +93,7 @@ def equation_10(t, q, k, v, grid, size=None):
         a = torch.fft.irfftn(a, s=size, dim=middle)[(slice(None),) * 2 + tuple(map(slice, grid))]
         return a.reshape(q.shape[0], q.shape[1], q.shape[2], *a.shape[2 + len(grid):])
 
-    fold = lambda a: a.reshape(-1, *a.shape[2:])                  # batch and heads together
+    fold = lambda a: a.reshape(-1, *a.shape[2:])                  # merges batch and heads
     wa, wb = spectrum(t["wa"][None], size), spectrum(t["wb"][None], size)
     ga = tokens(spectrum(fold(k))[..., None] * wa)
     gb = tokens(spectrum(fold(v))[..., None] * wb[..., None, :])
@@ -143,12 +143,12 @@ def timed(case, t):
 
     wa = torch.fft.rfft2(t["wa"].unflatten(0, size).permute(3, 2, 0, 1).contiguous())
     wb = torch.fft.rfft2(t["wb"].unflatten(0, size).permute(2, 0, 1).contiguous())
-    # The last sums give all channels of a token the same weight, so W_o may come first.
+    # The last sums weigh all channels of a token equally, so W_o may come first.
     through = torch.cat([t["w_qkv"][:2 * C], t["w_o"] @ t["w_qkv"][2 * C:]])
     bb = t["w_o"] @ t["bb"]
 
     def streamed(x):
-        """Channels first, spectra made before, the output projected with the value, one latent at a time."""
+        """Channels first, precomputed spectra, output projected with the value, one latent at a time."""
         q, k, v = F.linear(x[0], through).t().contiguous().reshape(3, C, height, width)
         q, k = F.normalize(q, dim=0), F.normalize(k, dim=0)
         k, v = torch.fft.rfft2(k, s=size), torch.fft.rfft2(v, s=size)
@@ -168,17 +168,17 @@ def timed(case, t):
 def rows(equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None, with_ba=False):
     tokens, table, taps = math.prod(grid), math.prod(2 * n - 1 for n in grid), math.prod(kernel or grid)
     if equation == 4:
-        own = [("e", (table, 1 if shared_rpe else heads), tokens)]
+        extra = [("e", (table, 1 if shared_rpe else heads), tokens)]
     elif equation == 10:
-        own = [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
+        extra = [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
     else:
-        own = [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
+        extra = [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
                ("eb", (table, latent), tokens)]
     if equation in (7, 10) or with_ba:
-        own += [("ba", (c, latent), c)]
+        extra += [("ba", (c, latent), c)]
     if equation != 4:
-        own += [("bb", (c, latent), c)]
-    return around(tokens, heads * c, own, biases, projection, batch)
+        extra += [("bb", (c, latent), c)]
+    return around(tokens, heads * c, extra, biases, projection, batch)
 
 
 #        name             equation  grid    heads batch c  D  shared  biases projection

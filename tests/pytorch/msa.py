@@ -1,8 +1,7 @@
 """Self-attention (Vaswani et al. 2017), literally and as it is timed; see _golden.py.
 
-Windows and their shift are those of Liu et al. 2021, the ghost head that of Zhou et al. 2021, App. C.  In the cases
-"public" y_expected comes from a table as Swin's public code stores it, and rpe is this table as rename.py converts
-it.
+Windows and their shift: Liu et al. 2021; the ghost head: Zhou et al. 2021, App. C.  In the cases "public" y_expected
+comes from a table as Swin's public code stores it, and rpe is this table, converted as in rename.py.
 """
 
 import math
@@ -10,7 +9,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from _golden import LIBRARY, around, attention, axes, cut, drawn, glue, inputs, join_heads, scaled_queries
+from _golden import LIBRARY, around, attention, axes, cut, glue, inputs, join_heads, random_numbers, scaled_queries
 from _golden import split_heads, with_attentions, write
 from lisa import toeplitz
 
@@ -18,15 +17,15 @@ from lisa import toeplitz
 
 
 def bias(t, grid, heads, window=None, shift=0):
-    """[1 or windows, h, M, M]: the table's entry of each offset, and -inf between the two sides of a seam; or None."""
+    """[1 or windows, h, M, M]: the table's entry for each offset, and -inf across a seam; or None."""
     parts = []
     if "rpe" in t:
         table, near = t["rpe"].expand(-1, heads), grid
-        if window:                      # the middle of the plane's table is the table of a window
+        if window:                      # the table of a window is the middle of the plane's
             rows, columns = (slice(n - window, n + window - 1) for n in grid)
             near, table = (window, window), table.unflatten(0, [2 * n - 1 for n in grid])[rows, columns].flatten(0, 1)
         parts.append(toeplitz(table, near).permute(2, 0, 1)[None])
-    if shift:                           # the last rows and columns of the rolled plane are regions of their own
+    if shift:                           # the last rows and columns of the rolled plane are separate regions
         late = [(torch.arange(n) >= n - shift).long() for n in grid]
         side = cut((late[0][:, None] + 2 * late[1])[None, :, :, None], window)
         parts.append(torch.zeros(()).masked_fill(side != side.transpose(1, 2), -torch.inf)[:, None])
@@ -34,7 +33,7 @@ def bias(t, grid, heads, window=None, shift=0):
 
 
 def msa(t, x, grid, heads, window=None, shift=0, attend=attention, ready=None):
-    """All tokens to all, or in windows of a plane that is rolled and rolled back; `ready` is the bias, made before."""
+    """All tokens to all, or in windows of a plane that is rolled and rolled back; `ready` is a precomputed bias."""
     added = bias(t, grid, heads, window, shift) if ready is None else ready
     if not window:
         return join_heads(t, attend(*split_heads(t, x, heads), added))
@@ -69,9 +68,8 @@ def ghosted(t, x, grid, heads, power, gamma, by_block):
 
 
 def of_windows(table, grid, edge):
-    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to a table of the plane, by key minus query.
-
-    It is reversed along both axes.  Windows do not read the zeros around it."""
+    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to one of the plane, by key minus query:
+    reversed along both axes, surrounded by zeros that windows do not read."""
     inner, (rows, columns) = 2 * edge - 1, grid
     whole = table.new_zeros(2 * rows - 1, 2 * columns - 1, table.shape[-1])
     whole[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1] = \
@@ -80,7 +78,7 @@ def of_windows(table, grid, edge):
 
 
 def public_windows(t, x, table, grid, heads, edge, shift):
-    """Swin's windows pair by pair: query minus key in the window gives the entry; masks are -100, as in its code."""
+    """Swin's windows pair by pair, with entries by query minus key and masks of -100, as in its code."""
     q, k, v = split_heads(t, x, heads)
     rows, columns = grid
     y = torch.zeros_like(v)
@@ -128,7 +126,7 @@ def timed(case, t):
     def forms(attend):
         return {"plain": lambda x: msa(t, x, case["grid"], **options, attend=attend)}
 
-    def chunked(x):     # one head, one image; 256 queries at a time, so that scores stay in the cache
+    def chunked(x):     # one head, one image; 256 queries at a time, to keep scores in the cache
         q, k, v = F.linear(x[0], t["w_qkv"]).chunk(3, dim=-1)
         q, k = q * case["C"] ** -0.5, k.t().contiguous()
         return F.linear(torch.cat([(part @ k).softmax(-1) @ v for part in q.split(256)])[None], t["w_o"])
@@ -174,10 +172,10 @@ PUBLIC = [("public",        (4, 4),   2, 2, 4, 2, "public", {"window": 2}),
 
 def rows(grid, heads, batch, c, columns, how, options):
     tokens, table, C = math.prod(grid), math.prod(2 * n - 1 for n in grid), heads * c
-    own = [("rpe", (table, columns), 1)] if columns else []
+    extra = [("rpe", (table, columns), 1)] if columns else []
     if how == "ghost":
-        own += [("ghost_add", (C, table), tokens)] + [("ghost_mul", (C, table), 1)] * bool(options["lambda"])
-    return around(tokens, C, own, batch=batch)
+        extra += [("ghost_add", (C, table), tokens)] + [("ghost_mul", (C, table), 1)] * bool(options["lambda"])
+    return around(tokens, C, extra, batch=batch)
 
 
 def main():
@@ -185,7 +183,7 @@ def main():
         t = inputs(seed, rows(grid, heads, *more, how, options))
         if how == "public":
             edge = options["window"]
-            public = drawn(1000 * seed + 999, ((2 * edge - 1) ** 2, heads), 1)
+            public = random_numbers(1000 * seed + 999, ((2 * edge - 1) ** 2, heads), 1)
             t["rpe"] = of_windows(public, grid, edge)
             y = public_windows(t, t["x"], public, grid, heads, edge, options.get("shift", 0))
         elif how == "ghost":

@@ -1,9 +1,8 @@
-"""Whole networks, literally and as they are timed; see _golden.py.
+"""Whole networks, literally and as timed; see _golden.py.
 
 LITv2 (HiLo, Tab. 7), ELSA-Swin, LiSANet (LiSA, Tab. 2, 7 and 8), StructViT (StructSA, Tab. 2), a ChoP'D Former with
-our own widths (the paper's are not at hand), and Swin-T.  A network is a table of steps.  Tensors have the paths of
-the C code. Operators are those of the other files.  In the literal form nothing is optimized: batch norms are not
-folded, and sampling follows its formula.
+our widths (the paper's are not available), and Swin-T.  A network is a table of steps; tensors have the paths of the C
+code.  The literal form optimizes nothing: batch norms are not folded, and sampling follows its formula.
 """
 
 import functools
@@ -20,12 +19,11 @@ import hilo as of_hilo
 import lisa as of_lisa
 import msa as of_msa
 import structsa as of_structsa
-from _golden import LIBRARY, around, attention, axes, drawn, planes, scaled_queries, tokens, write
+from _golden import LIBRARY, around, attention, axes, planes, random_numbers, scaled_queries, tokens, write
 
 # ---- layers -----------------------------------------------------------------
 #
-# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), its function, and the channels and grid of
-# its result.
+# A layer on tokens [B, N, C] of a grid: tensors (name, shape, fan), function, channels and grid of the result.
 
 Layer = namedtuple("Layer", "tensors run C grid")
 
@@ -73,7 +71,7 @@ def mlp(C, grid, ratio=4, depthwise=False):
 
 
 def mean_of(C, grid, size):
-    """The mean of a window; zeros outside the grid count."""
+    """The mean of a window, with zeros outside the grid."""
     size = per_axis(size, grid)
     run = lambda t, x: tokens(F.avg_pool2d(planes(x, grid), size, 1, tuple(k // 2 for k in size)))
     return Layer([], run, C, grid)
@@ -103,7 +101,7 @@ def merge(C, grid):
 
 
 def sampled(plane, y, x):
-    """Bilinear samples of [B, C, H, W] at real places [B, h, w]; zeros outside."""
+    """Bilinear samples of [B, C, H, W] at real positions [B, h, w]; zeros outside."""
     B, C, H, W = plane.shape
     value = torch.zeros(B, C, *y.shape[1:], dtype=plane.dtype)
     for near_y, near_x in [(y.floor() + a, x.floor() + b) for a in (0, 1) for b in (0, 1)]:
@@ -128,7 +126,7 @@ def deform(C, grid):
             value = value + torch.einsum("bchw,dc->bdhw", at, t["w"][:, :, a, b])
         normal = F.batch_norm(value, t["norm_mean"], t["norm_var"], t["norm_g"], t["norm_b"], eps=1e-5)
         return tokens(F.gelu(normal))
-    # This fan gives offsets of a token or two: between tokens, and off the grid.
+    # This fan gives offsets of a token or two, also outside the grid.
     tensors = rows("w", (2 * C, C, 2, 2), "b", 4 * C) + rows("offset_w", (8, C, 2, 2), "offset_b", 4 * C)
     return Layer(tensors + [("norm_" + name, (2 * C,), 1) for name in ("g", "b", "mean", "var")], run, 2 * C, behind)
 
@@ -142,22 +140,23 @@ def head(C, grid, classes):
     return Layer(rows("w", (classes, C), "b", C), lambda t, x: F.linear(x.mean(1), t["w"], t["b"]), classes, ())
 
 
-# ---- operators: all tensors but x ----------------------------------------------
+# ---- operators: all tensors except x ----------------------------------------------
 
 def hilo(C, grid, heads, window=2, alpha=0.9):
     case = {**of_hilo.DEFAULT, "C": C, "grid": grid, "heads": heads, "window": window, "alpha": alpha}
-    return Layer(of_hilo.rows(case)[1:], lambda t, x, attend=attention: of_hilo.hilo({**t, "x": x}, case, attend), C, grid)
+    run = lambda t, x, attend=attention: of_hilo.hilo({**t, "x": x}, case, attend)
+    return Layer(of_hilo.rows(case)[1:], run, C, grid)
 
 
 def elsa(C, grid, heads, group_width, kernel=7):
-    """The authors' final module, with the additive half of the ghost head."""
+    """The authors' final module, with the additive part of the ghost head."""
     Q, taps = math.ceil(C // 3 * 2 / group_width) * group_width, kernel * kernel
     case = {**of_elsa.DEFAULT, "grid": grid, "C": C, "Q": Q, "heads": heads, "kernel": kernel, "equation": 0,
             "lambda": 0, "map": "block"}
-    own = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
-    own += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
+    extra = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
+    extra += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
     run = lambda t, x, apply=of_elsa.algorithm_1: of_elsa.elsa({**t, "x": x}, case, apply)
-    return Layer(around(0, C, own, maps=2 * Q + C)[1:], run, C, grid)
+    return Layer(around(0, C, extra, maps=2 * Q + C)[1:], run, C, grid)
 
 
 def lisa(C, grid, heads, latent):
@@ -168,13 +167,13 @@ def lisa(C, grid, heads, latent):
 def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
     M, strides = per_axis(kernel, grid), per_axis(stride, grid)
     taps = math.prod(M)
-    own = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
+    extra = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
     run = lambda t, x: of_structsa.structsa({**t, "x": x}, grid, M, M, strides, 16, scale, heads)
-    return Layer(around(0, C, own)[1:], run, C, grid)
+    return Layer(around(0, C, extra)[1:], run, C, grid)
 
 
 def msa(C, grid, heads, window=None, shift=0):
-    """Self-attention with a bias for each offset and head, in windows that may be shifted."""
+    """Self-attention with a bias per offset and head, in windows that may be shifted."""
     run = lambda t, x, **how: of_msa.msa(t, x, grid, heads, window, shift, **how)
     return Layer(of_msa.rows(grid, heads, 1, C // heads, heads, "windows", {})[1:], run, C, grid)
 
@@ -188,7 +187,7 @@ def chopd(C, grid, components, boxes, hidden):
 
 
 def fc_cp(C, grid, components):
-    """Eq. 5 without the factor that depends on the image: a static layer."""
+    """Eq. 5 without the factor for the image: a static layer."""
     N, R = math.prod(grid), components
     tensors = [("u2", (N, R), N), ("u3", (N, R), 1), ("u4", (C, R), C), ("u5", (C, R), R), ("b", (N, C), 1)]
 
@@ -230,13 +229,12 @@ def stages(entry, block, depths, classes, **norms):
 
 
 def embedded(channels, size, stride, pad=0):
-    """Patches and a norm."""
     return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad),
             step("embed_norm", ON, norm)]
 
 
 def merged(C, how):
-    """Patches of 4 x 4 before the first stage, and this layer before the others."""
+    """Patches of 4 x 4 before the first stage, layer `how` before the others."""
     return lambda s: [step(how.__name__, ON, how)] if s else embedded(C, 4, 4)
 
 
@@ -278,7 +276,7 @@ def lisanet_h(widths, depths, heads, classes, latent, overlap):
 
 
 def structvit(widths, depths, heads, classes, patterns, stride, video=False):
-    """Two stages of convolutions, two of StructSA; of images or of the frames of a video."""
+    """Two stages of convolutions, two of StructSA; for images or video."""
 
     def entry(s):
         size, steps, pad = (4, 4, 0) if s == 0 else (2, 2, 0)
@@ -300,7 +298,7 @@ def structvit(widths, depths, heads, classes, patterns, stride, video=False):
 
 
 def chopd_former(widths, depths, heads, classes, kind="chopd"):
-    """The kinds are the five layers of Tab. 1.  Widths, components, boxes and gates are ours."""
+    """The five kinds of layer in Tab. 1; widths, components, boxes and gates are ours."""
     def entry(s):
         k = 4 if s == 0 else 2
         return embedded(widths[s], k, k)
@@ -320,12 +318,12 @@ def chopd_former(widths, depths, heads, classes, kind="chopd"):
 
 # ---- from a table to steps, parameters and numbers ---------------------------
 
-# grid is that of the step's input.
+# `grid` is that of the step's input; `stage` the number of the stage that ends there, or 0.
 Placed = namedtuple("Placed", "path move layer stage step grid")
 
 
 def placed(network, grid=(224, 224), C=3):
-    """The steps for an image of this grid, in their order; stage is the number of the stage that ends there, or 0."""
+    """The steps for an image of this grid, in order."""
     x, h, steps = (C, tuple(grid)), None, []
 
     def place(prefix, each):
@@ -354,20 +352,20 @@ def shapes(steps):
 
 
 def parameters(steps):
-    """Learnable numbers; a batch norm's mean and variance are not learned."""
+    """Learned numbers, without a batch norm's mean and variance."""
     return sum(math.prod(shape) for path, shape in shapes(steps).items() if not path.endswith(("mean", "var")))
 
 
-def own(each, t):
-    """The tensors of a step, without its path."""
+def tensors_of(each, t):
+    """A step's tensors by name."""
     return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
 
 
 def run_all(steps, t, x):
-    """The logits, and every stage's output."""
+    """The logits and the output of each stage."""
     outputs, h = {}, None
     for each in steps:
-        y = each.layer.run(own(each, t), h if each.move in (ALONG, JOIN) else x)
+        y = each.layer.run(tensors_of(each, t), h if each.move in (ALONG, JOIN) else x)
         if each.move in (INTO, ALONG):
             h = y
         else:
@@ -378,7 +376,7 @@ def run_all(steps, t, x):
 
 
 def weights(steps, draw):
-    """Tensors by path, from draw(number, shape, fan); gains near one, variances and boxes as they may be."""
+    """Tensors by path, from draw(number, shape, fan); gains near one, valid variances and boxes."""
     t = {}
     for each in steps:
         for name, shape, fan in each.layer.tensors:
@@ -438,8 +436,8 @@ def network(name, widths=None, depths=None, heads=None, classes=1000):
 
 # ---- timed forms: one image of 224 x 224 pixels ----------------------------------
 #
-# literal: the layers as the authors' public modules have them: ELSA unfolds its values and makes all filters, Swin cuts
-# windows, LITv2 merges by grid_sample.  best: what we found faster in PyTorch.
+# literal: the layers of the authors' public modules: ELSA unfolds its values and makes all filters, Swin cuts windows,
+# LITv2 merges by grid_sample.  best: the fastest that we found in PyTorch.
 
 TIMED = {name: dict(operator="network", network=name, grid=SQUARE, C=3, options={},
                     programs={"ours": f"figures/bench/networks-profile seconds {name} fast - 1"})
@@ -448,19 +446,19 @@ TIMED = {name: dict(operator="network", network=name, grid=SQUARE, C=3, options=
 
 def timed_inputs(case, draw):
     x = draw([("x", (1, math.prod(case["grid"]), 3), 1)])
-    one = lambda number, shape, fan: draw([("w", shape, fan)])["w"]
-    return {**x, **weights(placed(network(case["network"])), one)}
+    weight = lambda number, shape, fan: draw([("w", shape, fan)])["w"]
+    return {**x, **weights(placed(network(case["network"])), weight)}
 
 
 def asked(case, t):
-    """Files for our program, its arguments, and the tensor that it makes."""
+    """Files for our program, its arguments, and the tensor that it writes."""
     weights = {path: value for path, value in t.items() if path != "x"}
     return ({"weights": weights, "x": {"x": t["x"]}},
             ["network", case["network"], "--weights", "weights", "--input", "x"], "logits")
 
 
 def deform_by_library(t, grid):
-    """grid_sample: -1 and 1 are the middles of the first and the last token.  The norm is folded into the map."""
+    """By grid_sample, where -1 and 1 are the centres of the first and last token.  Folds the norm into the map."""
     tap = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     first = torch.stack(torch.meshgrid(*(2.0 * torch.arange(n // 2) for n in grid), indexing="ij"), -1)
     first, scale = first + tap[:, None, None], torch.tensor([2 / (n - 1) for n in grid[::-1]])
@@ -480,7 +478,7 @@ def timed(case, t):
     def way(attend, apply=of_elsa.algorithm_1):
         steps = []
         for each in placed(network(case["network"])):
-            run, given, layer = each.layer.run, own(each, t), each.step.layer
+            run, given, layer = each.layer.run, tensors_of(each, t), each.step.layer
             if layer is deform:
                 run = deform_by_library(given, each.grid)
             elif layer is hilo:
@@ -501,7 +499,7 @@ def timed(case, t):
 
 # ---- golden vectors -----------------------------------------------------------
 #
-# The same tables with few channels and blocks, mostly on images that are not square.
+# The same tables with few channels and blocks, mostly on oblong images.
 
 CASES = {
     "litv2-s": dict(grid=(64, 32), widths=(4, 8, 16, 32), depths=(1, 1, 2, 1), heads=(1, 1, 4, 2)),
@@ -522,8 +520,8 @@ CASES = {
 def main():
     for seed, (name, case) in enumerate(CASES.items(), 1):
         steps = placed(network(name, case["widths"], case["depths"], case.get("heads"), classes=5), case["grid"])
-        x = drawn(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
-        t = weights(steps, lambda number, shape, fan: drawn(1000 * seed + number, shape, fan ** -0.5))
+        x = random_numbers(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
+        t = weights(steps, lambda number, shape, fan: random_numbers(1000 * seed + number, shape, fan ** -0.5))
         answers = run_all(steps, t, x)
         options = [f"{name} --grid {axes(case['grid'])}"]
         options += [f"--{key} {','.join(map(str, case[key]))}" for key in ("depths", "widths", "heads") if key in case]

@@ -3,10 +3,10 @@
     /usr/bin/python3 tests/pytorch/rename.py [--raw | --ema] NETWORK CHECKPOINT.pth WEIGHTS.safetensors
 
 NETWORK is litv2-s, -m or -b (HiLo), elsa-swin-t, -s or -b (ELSA) or swin-t.  `twicetold network` reads
-WEIGHTS.safetensors. If tensors are missing, extra or of another shape, all of them are listed, the exit status is 2,
-and nothing is written. A checkpoint may hold the weights of the last step (state_dict, model) and their moving
-average (state_dict_ema, model_ema). If it holds both, --raw takes the first and --ema the second; the authors of
-ELSA-Swin-B test with the average. Needs torch and numpy.
+WEIGHTS.safetensors.  If tensors are missing, extra or of another shape, lists all of them, writes nothing and exits
+with status 2.  If a checkpoint has the weights of the last step (state_dict, model) and their moving average
+(state_dict_ema, model_ema), --raw takes the former and --ema the latter; ELSA-Swin-B's authors test the average.
+Needs torch and numpy.
 """
 
 import re
@@ -20,7 +20,7 @@ from msa import of_windows
 
 # ---- layouts ------------------------------------------------------------------
 #
-# Of a tensor: the shape that theirs has for a shape of ours, and the conversion to ours and back.
+# The shape of their tensor for a shape of ours, and the conversion to ours and back.
 
 
 class Same:
@@ -29,7 +29,7 @@ class Same:
 
 
 class Pixel:
-    """A linear map, stored as a convolution of 1 x 1."""
+    """A linear map, stored as a 1 x 1 convolution."""
     theirs = staticmethod(lambda shape: (*shape, 1, 1))
     ours = staticmethod(lambda value: value.flatten(1))
     back = staticmethod(lambda value: value[:, :, None, None])
@@ -56,14 +56,14 @@ class Plane:
     back = staticmethod(lambda value: value.unflatten(1, (round(value.shape[1] ** 0.5),) * 2)[None])
 
 
-class Turned:
+class Transposed:
     """[P, h], stored as [h, P]."""
     theirs = staticmethod(lambda shape: shape[::-1])
     ours = back = staticmethod(lambda value: value.t())
 
 
 class OfWindows:
-    """Offsets on a square plane, key minus query, stored as those of a window of 7 x 7, query minus key."""
+    """Offsets on a square plane, key minus query, stored for a 7 x 7 window, query minus key."""
 
     def __init__(self, shape):
         self.side = (round(shape[0] ** 0.5) + 1) // 2
@@ -82,7 +82,7 @@ class OfWindows:
 
 
 class ValueFirst:
-    """Rows of query, key, value, stored as value, query, key."""
+    """Query, key, value, stored as value, query, key."""
     theirs = staticmethod(lambda shape: shape)
     ours = staticmethod(lambda value: value.roll(-(value.shape[0] // 3), 0))
     back = staticmethod(lambda value: value.roll(value.shape[0] // 3, 0))
@@ -95,7 +95,7 @@ def map_of(weight, bias, theirs, layout=Same, of_bias=Same):
     return {weight: (theirs + ".weight", layout), bias: (theirs + ".bias", of_bias)}
 
 
-# Step and tensor of ours: their name after that of the block, and the layout.
+# Our step and tensor: their name within the block, and the layout.
 COMMON = {
     **map_of("norm1.g", "norm1.b", "norm1"), **map_of("norm2.g", "norm2.b", "norm2"),
     **map_of("norm.g", "norm.b", "norm"), **map_of("head.w", "head.b", "head"),
@@ -117,31 +117,31 @@ LITV2 = {
 ELSA = {
     **COMMON, **MERGE, **map_of("mixer.conv_w", "mixer.conv_b", "attn.attn.0"),
     **map_of("mixer.mix_w", "mixer.mix_b", "attn.attn.2", Pixel), **map_of("mixer.w_o", "mixer.b_o", "attn.post_proj"),
-    "mixer.ghost_add": ("attn.ghost_head", Plane), "mixer.rpe": ("attn.rb", Turned),
+    "mixer.ghost_add": ("attn.ghost_head", Plane), "mixer.rpe": ("attn.rb", Transposed),
 }
 SWIN = {
     **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"),
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", OfWindows),
 }
-# The projections of ELSA and of its windows have the same names.
+# The projections of ELSA and its windows have equal names.
 PROJECTIONS = {
     "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", Pixel),
     "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", ValueFirst, ValueFirst),
 }
 FAMILIES = {"litv2": LITV2, "elsa-swin": ELSA, "swin": SWIN}
 
-# Counters in their files, and indices that follow from sizes.
+# Counters, and indices that follow from sizes.
 DERIVED = re.compile(r"num_batches_tracked$|relative_id$|relative_position_index$|attn_mask$")
 
 
 def rules(name, steps):
-    """Of each path of ours: their path, our shape, the layout."""
+    """For each of our paths: their path, our shape, the layout."""
     table = next(table for family, table in FAMILIES.items() if name.startswith(family + "-"))
     found = {}
     for each in steps:
-        own = {tensor for tensor, _, _ in each.layer.tensors}
-        more = PROJECTIONS["windows" if "rpe" in own else "elsa"]
+        names = {tensor for tensor, _, _ in each.layer.tensors}
+        more = PROJECTIONS["windows" if "rpe" in names else "elsa"]
         for tensor, shape, _ in each.layer.tensors:
             path = f"{each.path}.{tensor}"
             stage, block, last = re.fullmatch(r"(?:stage(\d)\.)?(?:block(\d+)\.)?(.*)", path).groups()
@@ -150,13 +150,13 @@ def rules(name, steps):
             if block:
                 theirs = f"layers.{int(stage) - 1}.blocks.{int(block) - 1}.{theirs}"
             elif theirs.startswith("downsample"):
-                theirs = f"layers.{int(stage) - 2}.{theirs}"        # they merge after a stage, we before one
+                theirs = f"layers.{int(stage) - 2}.{theirs}"        # they merge after a stage, we before it
             found[path] = theirs, shape, layout
     return found
 
 
 def renamed(name, steps, checkpoint):
-    """Our tensors, and a line for each error in theirs."""
+    """Our tensors, and a line per error in theirs."""
     ours, wrong, known = {}, [], set()
     for path, (theirs, shape, layout) in rules(name, steps).items():
         known.add(theirs)
@@ -171,12 +171,12 @@ def renamed(name, steps, checkpoint):
     return ours, wrong
 
 
-# Keys of the weights of the last step, and of their moving average.
+# Keys of the last step's weights, and of their moving average.
 SETS = {"--raw": ("model", "state_dict"), "--ema": ("model_ema", "state_dict_ema")}
 
 
 def unwrapped(checkpoint, which=None):
-    """The tensors of a checkpoint, and an error or None.  A file of tensors alone is a raw set."""
+    """The tensors of a checkpoint, and an error or None.  A file without sets is a raw set."""
     found = {kind: [key for key in keys if isinstance(checkpoint.get(key), dict)] for kind, keys in SETS.items()}
     held = [key for keys in found.values() for key in keys]
     if len(held) > 1 and (not which or len(found[which]) != 1):

@@ -6,7 +6,7 @@ x is a kernel [from, channels] or a table, y_expected the same on the other grid
 import torch
 import torch.nn.functional as F
 
-from _golden import drawn, folder, write
+from _golden import folder, random_numbers, write
 
 
 def bicubic(x, old, new, aligned=False):
@@ -17,7 +17,7 @@ def bicubic(x, old, new, aligned=False):
 
 
 def spectrum(x, old, new):
-    """Half spectra interpolated along the index of their bins, as GFNet's main_gfnet.py does with its filters."""
+    """Half spectra interpolated along their bins, as in GFNet's main_gfnet.py."""
     half = torch.view_as_real(torch.fft.rfft2(x.reshape(*old, -1), dim=(0, 1)))
     bins = bicubic(half.reshape(old[0] * (old[1] // 2 + 1), -1), half.shape[:2], (new[0], new[1] // 2 + 1), True)
     bins = torch.view_as_complex(bins.reshape(new[0], new[1] // 2 + 1, -1, 2).contiguous())
@@ -41,7 +41,7 @@ CASES = {
 def main():
     (folder() / "resample").mkdir(exist_ok=True)
     for seed, (name, (rule, old, new)) in enumerate(CASES.items(), 1):
-        x = drawn(seed, (old[0] * old[1], 2), 1)
+        x = random_numbers(seed, (old[0] * old[1], 2), 1)
         write("resample/plane", name, {"x": x, "y_expected": rule(x, old, new)},
               "--from %dx%d --to %dx%d" % (old + new))
 

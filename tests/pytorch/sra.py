@@ -1,4 +1,4 @@
-"""Spatial-reduction attention (Wang et al., ICCV 2021, Sec. 3.3), literally and as it is timed; see _golden.py."""
+"""Spatial-reduction attention (Wang et al., ICCV 2021, Sec. 3.3), literally and as timed; see _golden.py."""
 
 import torch.nn.functional as F
 
@@ -8,7 +8,7 @@ from _golden import cut, scaled_queries, heads_of, inputs, join_heads, planes, t
 
 
 def reduced(t, x, grid, reduction):
-    """[B, M, C]: a convolution as wide as its stride."""
+    """[B, M, C]: a convolution with stride equal to its size."""
     return tokens(F.conv2d(planes(x, grid), t["sr_w"], t.get("sr_b"), stride=reduction))
 
 

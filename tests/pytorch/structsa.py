@@ -1,7 +1,7 @@
-"""StructSA ("Learning Correlation Structures for Vision Transformers"), literally and as it is timed; see _golden.py.
+"""StructSA ("Learning Correlation Structures for Vision Transformers"), literally and as timed; see _golden.py.
 
-In the literal form of Eq. 4, 5 and 16 the correlation comes first, as in Eq. 2 and 11.  Windows are slices of a padded
-map.  The timed forms follow Eq. 15: convolutions make a key and a value for each centre and pattern.
+The literal form of Eq. 4, 5 and 16 correlates first, as in Eq. 2 and 11; windows are slices of a padded map.  The timed
+forms follow Eq. 15: convolutions make a key and a value for each centre and pattern.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from _golden import LIBRARY, around, axes, inputs, join_heads, planes, split_hea
 
 
 def windows(rows, grid, kernel, strides):
-    """[..., N, c] -> [..., J, M, c]: the tokens around every stride-th one of each axis, zeros off the grid."""
+    """[..., N, c] -> [..., J, M, c]: tokens around every stride-th one of each axis; zeros outside the grid."""
     plane = rows.reshape(*rows.shape[:-2], *grid, rows.shape[-1])
     padding = [0, 0]
     for size in reversed(kernel):
@@ -70,7 +70,7 @@ def filters(h, kernel):
 
 
 def virtual(t, x, grid, strides, heads, hk, hv):
-    """Queries [B, h, N, c], not scaled; keys and values [B, h, c, D J] by these filters."""
+    """Unscaled queries [B, h, N, c]; keys and values [B, h, c, D J] by these filters."""
     q, k, v = planes(F.linear(x, t["w_qkv"], t.get("b_qkv")), grid).chunk(3, 1)
     padding = tuple(n // 2 for n in hk.shape[2:])
     key, value = (F.conv2d(plane.contiguous(), h, stride=strides, padding=padding, groups=plane.shape[1])
@@ -106,14 +106,14 @@ def timed(case, t):
         q, k, v = virtual(t, x, *sizes)
         return join_heads(t, (q @ k).softmax(-1) @ v.transpose(2, 3))
 
-    def chunked(x):     # one head and 98 queries at a time, so that scores stay in the cache
+    def chunked(x):     # one head and 98 queries at a time, to keep scores in the cache
         q, k, v = (a[0] for a in virtual(t, x, *sizes))
         v = v.transpose(1, 2).contiguous()
         y = [torch.cat([(part @ k[h]).softmax(-1) @ v[h] for part in q[h].contiguous().split(98)])
              for h in range(heads)]
         return join_heads(t, torch.stack(y)[None])
 
-    def library(x):     # which divides scores by the root of c
+    def library(x):     # divides scores by the root of c
         q, k, v = virtual(t, x, *sizes)
         k, v = (a.transpose(2, 3).contiguous() for a in (k, v))
         return join_heads(t, LIBRARY(q * q.shape[-1] ** 0.5, k, v))
@@ -127,15 +127,15 @@ def rows(grid, kernel, values, equation, heads, batch, c, patterns, biases, proj
     tokens, taps, gathered = map(math.prod, (grid, kernel, values))
     C = heads * c
     if equation == 16:
-        own = [("hk", (patterns, taps, C), taps * c / 4), ("hv", (patterns, gathered, C), gathered)]
+        extra = [("hk", (patterns, taps, C), taps * c / 4), ("hv", (patterns, gathered, C), gathered)]
     else:
-        own = [("uk", (taps, patterns), taps * c / 4),
+        extra = [("uk", (taps, patterns), taps * c / 4),
                ("uv", (patterns,) if equation == 4 else (gathered, patterns), gathered)]
-    return around(tokens, C, own, biases, projection, batch)
+    return around(tokens, C, extra, biases, projection, batch)
 
 
 #        name           grid       kernel     stride eq  scale  heads batch c  D  biases projection
-# A single stride is that of all axes.  Of two kernels, the first is the window of keys, the second that of values.
+# A single stride holds for all axes.  Of two kernels, the first is for keys, the second for values.
 CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3, True,  True),
          ("eq4_plane",  (4, 5),    (3, 3),    1,     4,  0.5,   1,    1,    4, 2, False, False),
          ("eq5_line",   (7,),      (5,),      2,     5,  1,     1,    2,    4, 2, False, True),
@@ -158,9 +158,9 @@ def main():
         tensors = inputs(seed, rows(grid, kernel, values, equation, heads, *rest))
         tensors["y_expected"] = structsa(tensors, grid, kernel, values, strides, equation, scale, heads)
         text = axes(stride) if isinstance(stride, tuple) else stride
-        own = "" if values == kernel else f" --value-kernel {axes(values)}"
+        extra = "" if values == kernel else f" --value-kernel {axes(values)}"
         write("structsa", name, tensors, f"--grid {axes(grid)} --kernel {axes(kernel)} --stride {text} "
-              f"--equation {equation} --scale {scale} --heads {heads}{own}")
+              f"--equation {equation} --scale {scale} --heads {heads}{extra}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""Train a tiny network (_learned.py) with each of the five operators on Fashion-MNIST, and write its answers.
+"""Train the tiny network of _learned.py with each operator on Fashion-MNIST, and write its answers.
 
-    /usr/bin/python3 tests/pytorch/train.py              the answers of the committed weights, in some minutes
+    /usr/bin/python3 tests/pytorch/train.py              answers of the committed weights, in some minutes
     /usr/bin/python3 tests/pytorch/train.py lisa ...     train these first
 
-Training sees IMAGES images, each at most once, and uses one thread: the same library on the same machine gives the
-same weights.  Accuracies of operators are not comparable.  tests/golden/learned/OPERATOR.safetensors holds the
-weights in float32, and in its metadata seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds
-y_expected, the logits of the first 1,000 test images in float64, predictions, the classes of all 10,000, and for
-chopd start.boxes, the boxes of the second block's mixer before training.  Needs torch, numpy and the data set
-(Debian: dataset-fashion-mnist).
+Training sees IMAGES images, each at most once, with one thread: it is reproducible with one library on one machine.
+Accuracies of operators are not comparable.  In tests/golden/learned, OPERATOR.safetensors holds the weights in float32
+and, in its metadata, seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds y_expected, the logits of
+the first 1,000 test images in float64; predictions, the classes of all 10,000; and for chopd start.boxes, the boxes of
+the second block's mixer before training.  Needs torch, numpy and the data set (Debian: dataset-fashion-mnist).
 """
 
 import gzip
@@ -30,14 +29,14 @@ IMAGES = {"lisa": 24000, "structsa": 60000, "elsa": 20000, "chopd": 60000, "hilo
 
 
 def read(part):
-    """Images [B, 28, 28] with pixels from 0 to 1 in float64, and their classes."""
+    """Images [B, 28, 28] in float64, from 0 to 1, and their classes."""
     images = numpy.frombuffer(gzip.open(DATA / f"{part}-images-idx3-ubyte.gz").read(), "u1", offset=16)
     classes = numpy.frombuffer(gzip.open(DATA / f"{part}-labels-idx1-ubyte.gz").read(), "u1", offset=8)
     return torch.tensor(images.reshape(-1, 28, 28), dtype=torch.float64) / 255, torch.tensor(classes, dtype=torch.long)
 
 
 def train(operator):
-    """The weights, and the minutes of processor time."""
+    """The weights, and minutes of processor time."""
     images, classes = read("train")
     images = images.float()
     w = {name: tensor.requires_grad_() for name, tensor in _learned.start(operator, SEED).items()}
@@ -70,15 +69,15 @@ def train(operator):
 
 
 def answer(operator, w):
-    """Logits of all test images in float64, and the accuracy."""
+    """Logits of all test images, in float64, and the accuracy."""
     images, classes = read("t10k")
     w = {name: tensor.double() for name, tensor in w.items()}
     with torch.no_grad():
-        # The operator agrees with its own script on the input of the second block's mixer.
-        met = []
-        _learned.network(w, operator, images[:3], met)
-        apart = _learned.agrees(operator, _learned.below(w, "stage1.block2.mixer."), met[1])
-        assert apart < 1e-12, f"{operator}: {apart:.2g} apart from its own script"
+        # Check the operator against its literal form on the input of the second block's mixer.
+        mixed = []
+        _learned.network(w, operator, images[:3], mixed)
+        apart = _learned.agrees(operator, _learned.below(w, "stage1.block2.mixer."), mixed[1])
+        assert apart < 1e-12, f"{operator}: {apart:.2g} from its literal form"
         logits = torch.cat([_learned.network(w, operator, part) for part in images.split(100)])
     return logits, float((logits.argmax(1) == classes).double().mean())
 

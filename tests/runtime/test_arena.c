@@ -15,11 +15,11 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* ---- rooms ------------------------------------------------------------- */
+/* ---- arenas ------------------------------------------------------------ */
 
 #define THREADS 3
 
-/* Two arrays of each lifetime; sizes are no whole number of lines. */
+/* Two arrays of each lifetime; sizes are no multiple of a line. */
 static const struct { enum lifetime time; size_t a, b, c, d; } asked[] = {
     {PERSISTENT, 3, 5, 1, 1}, {PER_RUN, 1, 1, 1, 1}, {PER_THREAD, 7, 1, 3, 1}, {LOAD_SCRATCH, 2, 2, 2, 5},
     {PER_THREAD, 1, 1, 1, 17}, {PER_RUN, 16, 1, 1, 1}, {PERSISTENT, 33, 1, 1, 1}, {LOAD_SCRATCH, 1, 1, 9, 1},
@@ -39,7 +39,7 @@ static struct arena ask_all(real *array[COUNT(asked)])
 /* An array, or the part of one thread. */
 struct part { real *entry; size_t count; enum lifetime time; };
 
-/* The parts in use during a load, or during a run. */
+/* The parts in use during a load or a run. */
 static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struct arena *arena,
                            real *array[COUNT(asked)], bool loading)
 {
@@ -55,7 +55,6 @@ static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struc
     return parts;
 }
 
-/* Writes to all arrays in use, then reads what was written. */
 static void write_and_read(const struct arena *arena, real *array[COUNT(asked)], bool loading)
 {
     struct part part[COUNT(asked) * THREADS];
@@ -66,8 +65,8 @@ static void write_and_read(const struct arena *arena, real *array[COUNT(asked)],
         for (size_t i = 0; i < part[n].count; i++) ck_assert(part[n].entry[i] == (real)(100 * n + i));
 }
 
-/* Also those of each thread; arrays of a load share the memory of a run. Nothing is allocated before the arena is
- * placed, then as many bytes as it said. */
+/* Nor do the parts of different threads; arrays of a load share memory with those of a run.  arena_allocate allocates
+ * exactly arena_bytes; nothing before does. */
 START_TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};
@@ -86,8 +85,8 @@ START_TEST(arrays_do_not_overlap)
 }
 END_TEST
 
-/* The lines of what is persistent, and the larger of a load and a run, with one part for each thread. A build for
- * AddressSanitizer adds one line to each array. */
+/* Persistent lines, plus the larger of a load's and a run's; one part per thread.  AddressSanitizer adds a line to each
+ * array. */
 START_TEST(bytes_are_added_up)
 {
     enum { G = ARENA_GUARD };
@@ -119,8 +118,8 @@ static bool poisoned(const char *byte)
 #endif
 }
 
-/* Between arena_begin and arena_end AddressSanitizer reports an access to any byte between two arrays, for every
- * thread. With junk, scratch arrays are NaN at each arena_begin, persistent ones at the first. */
+/* AddressSanitizer detects accesses between arrays from arena_begin to arena_end.  With memory_set_junk, scratch arrays
+ * are NaN at each arena_begin, persistent ones at the first. */
 START_TEST(arrays_are_guarded_and_begin_as_nan)
 {
     real *array[COUNT(asked)];
@@ -145,8 +144,8 @@ START_TEST(arrays_are_guarded_and_begin_as_nan)
 }
 END_TEST
 
-/* If one axis is 0, the array is NULL and takes nothing, whatever the other axes are. */
-START_TEST(no_entries_are_no_array)
+/* If one axis is 0, the array is NULL, even if other axes are SIZE_MAX. */
+START_TEST(empty_arrays_take_no_memory)
 {
     struct arena arena = arena_open(THREADS);
     real *array[4] = {NULL, NULL, NULL, NULL};
@@ -164,7 +163,7 @@ START_TEST(no_entries_are_no_array)
 }
 END_TEST
 
-/* Sizes whose bytes do not fit into a size_t, each at another step. */
+/* Sizes whose bytes overflow a size_t: in a product, a rounding, a sum, or over the threads. */
 static const struct { enum lifetime time; int threads; size_t a, b, c, d; } large[] = {
     {PERSISTENT, 1, SIZE_MAX, 2, 1, 1}, {PER_RUN, 1, (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22, 1},
     {PER_THREAD, 1, 1, 1, SIZE_MAX / 2, 3}, {LOAD_SCRATCH, 1, SIZE_MAX / sizeof(real) + 1, 1, 1, 1},
@@ -172,9 +171,8 @@ static const struct { enum lifetime time; int threads; size_t a, b, c, d; } larg
     {PER_RUN, 1, SIZE_MAX / sizeof(real) - 64, 1, 1, 1},
 };
 
-/* Overflow of a product, a rounding, the threads or a sum counts as SIZE_MAX bytes. Allocation fails and names the
- * array. */
-START_TEST(overflow_counts_as_more_than_there_is)
+/* Allocation then fails and names the array. */
+START_TEST(overflow_counts_as_size_max)
 {
     real *array = NULL, *other;
     size_t before = memory_in_use();
@@ -192,7 +190,7 @@ START_TEST(overflow_counts_as_more_than_there_is)
 }
 END_TEST
 
-/* The first error is reported, and the arena cannot be placed. */
+/* arena_status reports the first error, and arena_allocate fails. */
 START_TEST(too_many_arrays_are_an_error)
 {
     struct arena arena = arena_open(1);
@@ -210,28 +208,28 @@ END_TEST
 
 /* ---- batches ----------------------------------------------------------- */
 
-#define ITEMS 5                 /* of an image, in each loop */
+#define ITEMS 5                 /* per image and loop */
 #define IMAGES 7                /* at most */
-#define MEETINGS 3
-#define STEPS (TEAM_LOOPS * (MEETINGS + 1))
+#define BARRIERS 3
+#define STEPS (TEAM_LOOPS * (BARRIERS + 1))
 
 static atomic_int done[STEPS][IMAGES * ITEMS], slot_taken[40], wrong, waited;
 static const real *all_x;
 static real *all_y;
 
-/* The most loops that there may be between two barriers, every other one in ranges of up to 3.  An item checks an item
- * of another thread, of the loop before the last barrier. */
+/* TEAM_LOOPS loops between two barriers, every other one in ranges of up to 3 items.  An item checks an item of another
+ * thread, in the loop before the last barrier. */
 static void do_items(const struct team *t)
 {
     size_t items = t->images * ITEMS, first = t->first * ITEMS;
-    bool alone = t->parts == 1;     /* then others may be on their way */
+    bool alone = t->parts == 1;     /* then other teams may run at the same time */
     if (t->x != all_x + 3 * t->first || t->y != all_y + 2 * t->first) wrong++;
     if (alone && atomic_fetch_add(&slot_taken[t->slot], 1)) wrong++;
     for (size_t step = 0; step < STEPS; step++) {
         if (step && step % TEAM_LOOPS == 0) team_barrier(t);
-        size_t met = step / TEAM_LOOPS * TEAM_LOOPS, end;
+        size_t barrier = step / TEAM_LOOPS * TEAM_LOOPS, end;
         for (size_t i; step % 2 == 0 && team_next(t, items, &i); done[step][first + i]++)
-            if (met && done[met - 1][first + items - 1 - i] != 1) wrong++;
+            if (barrier && done[barrier - 1][first + items - 1 - i] != 1) wrong++;
         for (size_t i; step % 2 && team_next_range(t, items, 3, &i, &end);) {
             if (i >= end || end - i > 3) wrong++;
             for (; i < end; i++) done[step][first + i]++;
@@ -244,8 +242,8 @@ static void do_items(const struct team *t)
 
 static const int teams[] = {1, 2, 3, 4, 5, 40};
 
-/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, chunks of a few images or one image per
- * thread. No loop begins before the last barrier; chunks of one thread have their own slots. */
+/* 1 to 40 threads, 0 to 7 images, items one by one or in ranges, chunks of several images or one image per thread.  No
+ * loop starts before the last barrier; teams of one thread have separate slots. */
 START_TEST(every_item_is_done_once)
 {
     struct plan plan = {.threads = teams[_i]};
@@ -266,7 +264,7 @@ START_TEST(every_item_is_done_once)
 }
 END_TEST
 
-/* The first item is done when all others are, or ten seconds later. */
+/* The first item waits for all others, at most ten seconds. */
 static void do_items_with_one_slow(const struct team *t)
 {
     for (size_t i; team_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
@@ -277,7 +275,7 @@ static void do_items_with_one_slow(const struct team *t)
     }
 }
 
-/* The first item ends when all others are done. Threads without work stealing would take ten seconds, and fail. */
+/* One item waits until all others are done: without work stealing this takes ten seconds and fails. */
 START_TEST(idle_threads_steal_work)
 {
     struct plan plan = {.threads = _i};
@@ -290,7 +288,7 @@ START_TEST(idle_threads_steal_work)
 }
 END_TEST
 
-/* Shares follow each other from 0 to the end, and differ by at most one item. */
+/* Consecutive, from 0 to the end, and different by at most one item. */
 START_TEST(shares_are_equal)
 {
     for (size_t items = 0; items <= 20; items++)
@@ -302,7 +300,7 @@ START_TEST(shares_are_equal)
 }
 END_TEST
 
-/* As many images as make 1024 tokens, at least one, at most all. */
+/* At least one image, at most all. */
 START_TEST(images_of_a_chunk_hold_1024_tokens)
 {
     static const size_t row[][3] = {{196, 64, 5}, {196, 3, 3}, {1024, 64, 1}, {3136, 64, 1}, {1, 2000, 1024}};
@@ -313,12 +311,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("arena");
-    TCase *arenas = add_case(suite, "rooms");
+    TCase *arenas = add_case(suite, "arenas");
     tcase_add_test(arenas, arrays_do_not_overlap);
     tcase_add_test(arenas, bytes_are_added_up);
     tcase_add_test(arenas, arrays_are_guarded_and_begin_as_nan);
-    tcase_add_test(arenas, no_entries_are_no_array);
-    tcase_add_loop_test(arenas, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
+    tcase_add_test(arenas, empty_arrays_take_no_memory);
+    tcase_add_loop_test(arenas, overflow_counts_as_size_max, 0, (int)COUNT(large));
     tcase_add_test(arenas, too_many_arrays_are_an_error);
     TCase *batches = add_case(suite, "batches");
     tcase_add_loop_test(batches, every_item_is_done_once, 0, (int)COUNT(teams));

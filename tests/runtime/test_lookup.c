@@ -1,6 +1,4 @@
-/* test_lookup.c -- names and limits of a declaration
- *
- * The operator here is made up: an option of each kind; tensors that are present, absent, and without data. */
+/* test_lookup.c -- names and limits of a declaration, for an invented operator with an option of each kind */
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +16,8 @@ static status check(const struct problem *p)
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "a grid"},
-    {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 9, .letter = "h", .meaning = "heads"},
+    {.name = "heads", .kind = OPTION_INTEGER, .default_value = "1", .low = 1, .high = 9, .letter = "h",
+     .meaning = "heads"},
     {.name = "scale", .kind = OPTION_REAL, .default_value = "", .low = -1, .high = 1, .meaning = "a real"},
     {.name = "way", .kind = OPTION_CHOICE, .default_value = "4", .choices = "4|16|four", .meaning = "a choice"},
     {.name = "terms", .kind = OPTION_CHOICE, .default_value = "", .meaning = "any words"},
@@ -41,7 +40,7 @@ static const struct declaration made_up = {
 /* The operator with B 1, C 4, D 5, without a bias and without data. */
 static struct problem problem(const char *words) { return shaped(words, &made_up, 1, 4, "D=5", "b"); }
 
-/* An unbound letter, an absent tensor and an axis too many are 0 or NULL. A tensor without data reads as NaN. */
+/* An absent tensor reads as NULL, a missing axis as 0, a tensor without data as NaN. */
 START_TEST(names_are_looked_up)
 {
     struct problem p = problem("--grid 2x3 --way 16 --both --terms a+bc");
@@ -77,7 +76,7 @@ START_TEST(names_are_looked_up)
 }
 END_TEST
 
-/* The message says the name and its kind. Unknown names read as 0 or NULL; the first failure is kept. */
+/* The message states the name and its kind.  Unknown names read as 0 or NULL; the first error stays. */
 START_TEST(unknown_names_are_failures)
 {
     static const char *const said[] = {
@@ -100,7 +99,7 @@ START_TEST(unknown_names_are_failures)
 }
 END_TEST
 
-/* Words that begin or end like others, and letters of a shape. */
+/* Not prefixes or suffixes of words. */
 START_TEST(words_are_found_whole)
 {
     static const struct { const char *list, *word; int place; } row[] = {
@@ -116,7 +115,7 @@ START_TEST(words_are_found_whole)
 }
 END_TEST
 
-/* As many options, tensors and resolved bytes as a problem holds, and one more of each. */
+/* The maximum of options, tensors and resolved bytes is accepted; one more of each is an error. */
 START_TEST(declarations_are_limited)
 {
     static const char *const said[] = {
@@ -140,7 +139,7 @@ START_TEST(declarations_are_limited)
 }
 END_TEST
 
-/* A file binds sizes before it has data, and again with them; only then the declaration checks them. */
+/* Without data a file binds sizes; with data, also the data, which the declaration then checks. */
 START_TEST(files_bind_before_they_have_data)
 {
     struct tensor list[2];

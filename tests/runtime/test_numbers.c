@@ -1,7 +1,7 @@
-/* test_numbers.c -- NaN, infinity, numbers too large or too small
+/* test_numbers.c -- NaN, infinity, large and tiny numbers
  *
- * One entry of a tensor is NaN, infinite or 1e30; the outputs that are not finite are counted and compared with
- * tests/runtime/numbers.tsv.  NUMBERS=FILE build/tests/runtime/test_numbers writes them to FILE instead. */
+ * tests/runtime/numbers.tsv counts the outputs that are not finite if an entry of a tensor is NaN, infinity or 1e30.
+ * NUMBERS=FILE build/tests/runtime/test_numbers writes this table to FILE. */
 
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "../support/properties.h"
 
 #define CHANNELS 8
-#define PLACES ((size_t)9)      /* entries of a tensor that are tried, from the first to the last */
+#define PLACES ((size_t)9)      /* tested entries of a tensor, from the first to the last */
 
-/* Each operator, and the equations and variants that treat tensors differently. */
+/* Each operator, with the equations and variants that treat tensors differently. */
 static const struct { const char *name, *options, *sizes, *without; } kind[] = {
     {"msa", "--grid 3x4 --heads 2", "", "ghost_mul ghost_add"},
     {"msa", "--grid 4x4 --heads 2 --window 2 --shift 1", "", "ghost_mul ghost_add rpe"},
@@ -33,12 +33,12 @@ static const struct { const char *name, *options, *sizes, *without; } kind[] = {
     {"hilo", "--grid 4x4 --heads 2 --alpha 0.5 --pooled-queries", "", ""},
 };
 
-static struct fixture drawn(int at)
+static struct fixture fixture_at(int at)
 {
     return fixture(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
 }
 
-/* Tensor r of the fixture, x of its first image; NULL if it is absent, or must be finite. */
+/* Tensor r of the fixture (0: x of the first image); NULL if it is absent or must be finite. */
 static real *tensor_of(const struct fixture *t, size_t r, size_t *count)
 {
     *count = r ? t->problem.tensor[r].count : t->inputs / 2;
@@ -49,7 +49,7 @@ static real *tensor_of(const struct fixture *t, size_t r, size_t *count)
 
 static size_t place(size_t n, size_t count) { return (count - 1) * n / (PLACES - 1); }
 
-static size_t no_numbers(const real *y, size_t n)
+static size_t count_nonfinite(const real *y, size_t n)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) found += !isfinite((double)y[i]);
@@ -58,7 +58,7 @@ static size_t no_numbers(const real *y, size_t n)
 
 /* ---- the table ---------------------------------------------------------- */
 
-/* Outputs that are no numbers, fewest and most over the places. */
+/* The fewest and most outputs that are not finite, over the places. */
 struct reach { size_t fewest, most; };
 
 static struct reach reach_of(const struct fixture *t, const struct form *form, size_t r, real value)
@@ -69,7 +69,7 @@ static struct reach reach_of(const struct fixture *t, const struct form *form, s
     for (size_t n = 0; n < PLACES; n++) {
         real kept = data[place(n, count)];
         data[place(n, count)] = value;
-        size_t found = no_numbers(run_form(&t->problem, form, 1, t->x), t->outputs);
+        size_t found = count_nonfinite(run_form(&t->problem, form, 1, t->x), t->outputs);
         data[place(n, count)] = kept;
         if (found < reach.fewest) reach.fewest = found;
         if (found > reach.most) reach.most = found;
@@ -77,9 +77,9 @@ static struct reach reach_of(const struct fixture *t, const struct form *form, s
     return reach;
 }
 
-/* Appends "12 of 192", "none", "all" or "its image"; for a finite value "some", as a sum may overflow in one order and
- * not in another. */
-static void tell(char *cell, size_t size, struct reach reach, size_t outputs, bool in_range)
+/* Appends "12 of 192", "none", "all" or "its image"; for a finite value "some", since overflow depends on the order of
+ * a sum. */
+static void append(char *cell, size_t size, struct reach reach, size_t outputs, bool in_range)
 {
     char least[48] = "", most[48];
     size_t at = strlen(cell);
@@ -90,7 +90,7 @@ static void tell(char *cell, size_t size, struct reach reach, size_t outputs, bo
     snprintf(cell + at, size - at, "%s%s", least, in_range && reach.most ? "some" : most);
 }
 
-/* The naive form, and every other one that differs from it. */
+/* The naive form, and each form that differs from it. */
 static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r, real value)
 {
     const struct form *form;
@@ -104,11 +104,11 @@ static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r
         else if (in_range ? !reach.most == !naive.most : reach.fewest == naive.fewest && reach.most == naive.most)
             continue;
         if (f) snprintf(cell + at, size - at, "; %s: ", form->name);
-        tell(cell, size, reach, t->outputs, in_range);
+        append(cell, size, reach, t->outputs, in_range);
     }
 }
 
-/* The lines of this table, without comments. */
+/* The lines of a table, without comments. */
 static char *lines_of(const char *path)
 {
     char *text = keep(1 << 16, 1);
@@ -123,7 +123,7 @@ static char *lines_of(const char *path)
     return text;
 }
 
-/* In double the square of 1e30 is finite, and the row ends before the last cell. */
+/* In double the square of 1e30 is finite, and the row has no last cell. */
 static void make_row(char *row, size_t size, int at, const struct fixture *t, size_t r)
 {
     const real value[] = {(real)NAN, (real)INFINITY, (real)1e30};
@@ -135,14 +135,14 @@ static void make_row(char *row, size_t size, int at, const struct fixture *t, si
     else ck_assert_msg(!strcmp(cell[2], "none"), "%s: %s", row, cell[2]);
 }
 
-/* NaN, infinity and 1e30 at nine places of each tensor: entries of two images that are not finite, in every form. */
-START_TEST(numbers_go_where_the_table_says)
+/* In every form, for two images and nine places of each tensor. */
+START_TEST(nan_and_infinity_spread_as_tabulated)
 {
     const char *made = getenv("NUMBERS"), *next = made ? NULL : lines_of("tests/runtime/numbers.tsv");
     FILE *table = made ? fopen(made, "w") : NULL;
     ck_assert_msg(table || !made, "%s: cannot be written", made);
     for (int k = 0; k < (int)COUNT(kind); k++) {
-        struct fixture t = drawn(k);
+        struct fixture t = fixture_at(k);
         for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
             size_t count;
             char row[512];
@@ -160,16 +160,16 @@ START_TEST(numbers_go_where_the_table_says)
 }
 END_TEST
 
-/* ---- what is small, and what is large and in range --------------------------- */
+/* ---- tiny numbers ---------------------------- */
 
-/* All forms finite, and one function. */
-static void ordinary(struct fixture *t, const char *what)
+/* All forms are finite and agree. */
+static void finite_and_equal(struct fixture *t, const char *what)
 {
     char line[160];
     const struct form *form;
     double tolerance = property_tolerance(&t->problem);
     real *naive = fixture_run(t, "naive", 1);
-    ck_assert_msg(!no_numbers(naive, t->outputs), "%s: naive has no number", what);
+    ck_assert_msg(!count_nonfinite(naive, t->outputs), "%s: naive is not finite", what);
     for (int f = 1; (form = operator_form_at(t->problem.declaration, f)); f++) {
         real *y = run_form(&t->problem, form, 1, t->x);
         snprintf(line, sizeof line, "%s, %s", what, form->name);
@@ -177,11 +177,11 @@ static void ordinary(struct fixture *t, const char *what)
     }
 }
 
-/* 1e-30 (1e-300 in double), the least number there is and zero, at three places of each tensor; the first token and
- * each tensor all zeros. Tolerance: that of promises.h. */
-START_TEST(small_numbers_are_numbers)
+/* 1e-30 (1e-300 in double), the smallest positive number and 0 at three places of each tensor; a zero first token; each
+ * tensor zero.  Tolerance: properties.h. */
+START_TEST(tiny_numbers_give_finite_results)
 {
-    struct fixture t = drawn(_i);
+    struct fixture t = fixture_at(_i);
     const bool single = sizeof(real) == 4;
     const double value[] = {single ? 1e-30 : 1e-300, single ? 1e-45 : 5e-324, 0};
     char what[64];
@@ -195,13 +195,13 @@ START_TEST(small_numbers_are_numbers)
             for (size_t n = 0; n < PLACES; n += 4) {
                 snprintf(what, sizeof what, "%s[%zu] = %g", name, place(n, count), value[v]);
                 data[place(n, count)] = (real)value[v];
-                ordinary(&t, what);
+                finite_and_equal(&t, what);
                 memcpy(data, kept, count * sizeof *data);
             }
         for (int all = !!r; all < 2; all++) {
             snprintf(what, sizeof what, "%s%s = 0", all ? "" : "first token of ", name);
             memset(data, 0, (all ? count : CHANNELS) * sizeof *data);
-            ordinary(&t, what);
+            finite_and_equal(&t, what);
             memcpy(data, kept, count * sizeof *data);
         }
     }
@@ -211,8 +211,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("numbers");
-    TCase *cases = add_case(suite, "where numbers go");
-    tcase_add_test(cases, numbers_go_where_the_table_says);
-    tcase_add_loop_test(cases, small_numbers_are_numbers, 0, (int)COUNT(kind));
+    TCase *cases = add_case(suite, "unusual numbers");
+    tcase_add_test(cases, nan_and_infinity_spread_as_tabulated);
+    tcase_add_loop_test(cases, tiny_numbers_give_finite_results, 0, (int)COUNT(kind));
     return run_suite(suite);
 }

@@ -1,4 +1,4 @@
-/* test_operator.c -- declarations: options, shapes, the tensors of a file, random parameters */
+/* test_operator.c -- declarations: options, shapes, tensors of a file, random parameters */
 
 #include <limits.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "../../reference/runtime/shape.h"
 
 /* Options of lisa as a user types them, and the error. */
-static const struct { const char *word[8]; const char *complaint; } rejected_words[] = {
+static const struct { const char *word[8]; const char *message; } rejected_words[] = {
     {{0}, "--grid: missing"},
     {{"--grid"}, "no value"},
     {{"--grid", "4x"}, "--grid: found '4x'"},
@@ -28,8 +28,8 @@ static const struct { const char *word[8]; const char *complaint; } rejected_wor
     {{"--grid", "4", "stray"}, "found 'stray'"},
 };
 
-/* Values of an option, and the error of all of them. */
-static const struct { const struct declaration *d; const char *option, *complaint, *value[9]; } values[] = {
+/* Values of an option that give the same error. */
+static const struct { const struct declaration *d; const char *option, *message, *value[9]; } values[] = {
     {&lisa, "--heads", "--heads: found '0'", {"0"}},
     {&lisa, "--heads", "whole number", {"+2", " 2", "2.0", "0x2", "", "99999999999999999999"}},
     {&lisa, "--equation", "expected one of 4|5|6|7|10", {"", "8", "1"}},
@@ -42,20 +42,20 @@ START_TEST(options_are_read_strictly)
     for (size_t r = 0; r < COUNT(rejected_words); r++) {
         int words = 0;
         while (rejected_words[r].word[words]) words++;
-        rejected(problem_create(&p, &lisa, words, rejected_words[r].word), STATUS_BAD_INPUT, rejected_words[r].complaint);
+        rejected(problem_create(&p, &lisa, words, rejected_words[r].word), STATUS_BAD_INPUT, rejected_words[r].message);
     }
     for (size_t r = 0; r < COUNT(values); r++)
         for (const char *const *value = values[r].value; *value; value++)
             rejected(problem_create(&p, values[r].d, 4, (const char *[]){"--grid", "4", values[r].option, *value}),
-                    STATUS_BAD_INPUT, values[r].complaint);
+                    STATUS_BAD_INPUT, values[r].message);
     succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", "-2.5e-1"}));
     ck_assert(problem_number(&p, "scale") == -0.25);
     ck_assert(!problem_given(&p, "window") && problem_given(&p, "scale"));
 }
 END_TEST
 
-/* A file for lisa, Eq. 10, on a 2x3 grid, B 2, C 4, h 2, D 3: what is changed in it, and the error. */
-static const struct { const char *name; int axes; size_t size[3]; const char *complaint; } changes[] = {
+/* Changes of a file for lisa, Eq. 10, with a 2x3 grid, B 2, C 4, h 2, D 3, and the error. */
+static const struct { const char *name; int axes; size_t size[3]; const char *message; } changes[] = {
     {NULL, 0, {0}, NULL},
     {"x", 2, {6, 4}, "tensor x: found [6, 4], expected [B, N, C] = [B, 6, C]"},
     {"x", 3, {2, 5, 4}, "tensor x: found [2, 5, 4], expected [B, N, C]"},
@@ -70,7 +70,7 @@ static const struct { const char *name; int axes; size_t size[3]; const char *co
     {"-wb", 0, {0}, "tensor wb: missing, expected [M, D] = [6, 3]"},
 };
 
-/* The message names the tensor, what was found and what was expected, whichever tensor comes first in the file. */
+/* The message names the tensor, whichever tensor is first in the file. */
 START_TEST(files_are_checked_against_the_table)
 {
     static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
@@ -96,7 +96,7 @@ START_TEST(files_are_checked_against_the_table)
     for (size_t turn = 0; turn < file.count; turn++) {
         succeeds(problem_create(&p, &lisa, 4, (const char *[]){"--grid", "2x3", "--heads", "2"}));
         status s = problem_bind(&p, &file);
-        if (changes[_i].complaint) rejected(s, STATUS_BAD_INPUT, changes[_i].complaint);
+        if (changes[_i].message) rejected(s, STATUS_BAD_INPUT, changes[_i].message);
         else {
             succeeds(s);
             ck_assert_uint_eq(problem_size(&p, "D"), 3);
@@ -112,7 +112,7 @@ START_TEST(files_are_checked_against_the_table)
 }
 END_TEST
 
-/* The problem of these options, parted by blanks, with B images of C channels. */
+/* A problem with these options, B images and C channels. */
 static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
 {
     const char *word[16];
@@ -128,8 +128,8 @@ static bool is_w_o(const char *name, void *context)
     return !strcmp(name, "w_o");
 }
 
-/* Shapes, and a variance of 1 over the fan; without w_o there is no b_o. Tolerance: five standard errors of a
- * variance from n normal numbers, 5 sqrt(2/n). */
+/* Shapes; variance 1 / fan-in; no b_o without w_o.  Tolerance: five standard errors of a variance of n normal numbers,
+ * 5 sqrt(2/n). */
 START_TEST(random_parameters_follow_the_table)
 {
     struct problem p;
@@ -150,7 +150,7 @@ START_TEST(random_parameters_follow_the_table)
 }
 END_TEST
 
-/* Sums, products, alternatives. A shape with too many axes is read up to the axes that a tensor may have. */
+/* Sums, products, alternatives; axes beyond TENSOR_AXES are ignored. */
 START_TEST(shapes_are_described)
 {
     char text[120];
@@ -170,8 +170,7 @@ START_TEST(shapes_are_described)
 }
 END_TEST
 
-/* BLAS counts in int: sizes and products up to the largest int are accepted, larger ones rejected before
- * allocation. */
+/* BLAS counts in int: larger sizes and products are rejected before allocation. */
 START_TEST(sizes_beyond_int_are_errors)
 {
     struct problem p;
@@ -191,9 +190,8 @@ START_TEST(sizes_beyond_int_are_errors)
 }
 END_TEST
 
-/* A product that ends at the largest int: the operator or layer and its options; the size that grows, its
- * largest value and the first that is rejected, 0 if there is none. */
-static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *complaint; } ends[] = {
+/* An operator or layer whose size `letter` may be `largest`, but not `beyond` (0: no such value). */
+static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *message; } ends[] = {
     {"patch", "--grid 1 --size 1 --channels 1", "C", INT_MAX, 0, ""},
     {"patch", "--grid 2 --size 2 --channels 1", "C", INT_MAX / 2, INT_MAX / 2 + 1, "numbers in each"},
     {"patch", "--grid 1 --size 1 --channels 1", "B", INT_MAX, 0, ""},
@@ -221,13 +219,13 @@ START_TEST(products_end_at_the_largest_int)
         if (!size) continue;
         create(&p, d, ends[_i].options, images ? size : 1, images ? 1 : size);
         status s = d->derive ? d->derive(&p) : d->check(&p);
-        if (beyond) rejected(s, STATUS_BAD_INPUT, ends[_i].complaint);
+        if (beyond) rejected(s, STATUS_BAD_INPUT, ends[_i].message);
         else succeeds(s);
     }
 }
 END_TEST
 
-/* The options that an operator requires, and one of its options with this value. */
+/* Creates a problem with the operator's required options and one option with this value. */
 static status with_value(const struct declaration *d, const struct option *tested, const char *value)
 {
     static const char *const grids[] = {"", "4", "4x4", "4x4x4"}, *const odd[] = {"", "3", "3x3", "3x3x3"};
@@ -247,7 +245,7 @@ static status with_value(const struct declaration *d, const struct option *teste
     return problem_create(&p, d, words, word);
 }
 
-/* Every numeric option of every operator and layer accepts its limits. Rejected: whole numbers one beyond, reals at 2
+/* Every numeric option of every operator and layer accepts its limits, but no integer one beyond and no real at 2
  * |limit| + 1. */
 START_TEST(options_end_at_their_limits)
 {
@@ -287,8 +285,8 @@ START_TEST(typed_sizes_end_at_a_billion)
 }
 END_TEST
 
-/* The name of a form says what its factors are rounded to: 11 bits of TF32, 8 of BF16, or none. */
-START_TEST(a_rounding_is_in_the_name)
+/* TF32 factors have 11 bits, BF16 factors 8. */
+START_TEST(form_names_state_their_rounding)
 {
     static const struct { const char *name; double unit; } row[] = {
         {"naive", 0}, {"cuda", 0}, {"cuda3", 0}, {"cuda-tf32", 1. / 2048}, {"cuda-bf16", 1. / 256}, {"cuda-other", 0},
@@ -305,7 +303,7 @@ int main(void)
     tcase_add_test(options, options_are_read_strictly);
     tcase_add_test(options, options_end_at_their_limits);
     tcase_add_test(options, typed_sizes_end_at_a_billion);
-    tcase_add_test(options, a_rounding_is_in_the_name);
+    tcase_add_test(options, form_names_state_their_rounding);
     TCase *tensors = add_case(suite, "tensors");
     tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
     tcase_add_test(tensors, random_parameters_follow_the_table);

@@ -6,13 +6,13 @@
 #include "../../fast/tuned/vec.h"
 #include "../../fast/tuned/packed_linear.h"
 
-/* One of each; outputs that fill no vector, one and many; whole panels and what is left over; more
- * tokens than a chunk. */
+/* Size 1; outputs in less than one vector, in one and in several; whole and partial panels; more tokens than a
+ * chunk. */
 static const struct { size_t tokens, in, out, second; } size[] = {
     {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
 };
 
-/* A map without weights yet. */
+/* A map without weights. */
 static struct linear prepared(struct arena *arena, size_t in, size_t out)
 {
     struct linear map;
@@ -22,7 +22,7 @@ static struct linear prepared(struct arena *arena, size_t in, size_t out)
     return map;
 }
 
-/* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
+/* Exactly, for all shares of the work, two maps side by side, and x in planes; nothing next to y is written. */
 START_TEST(packed_maps_equal_linear_map)
 {
     static const size_t shares[] = {1, 2, 3, 40};
@@ -55,7 +55,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("packed linear maps");
-    TCase *equality = add_case(suite, "the map that they were");
+    TCase *equality = add_case(suite, "equality");
     tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
     return run_suite(suite);
 }

@@ -1,11 +1,11 @@
-/* test_product.c -- products of matrices, whichever library makes them */
+/* test_product.c -- matrix products, by whichever library */
 
 #define _GNU_SOURCE             /* RTLD_NEXT */
 #include <math.h>
 #include "../support/support.h"
 #include "../../reference/runtime/product.h"
 
-/* ---- oneDNN, out of memory when asked to be -------------------------------- */
+/* ---- oneDNN that can run out of memory -------------------------------- */
 
 #if defined TWICETOLD_ONEDNN && !defined TWICETOLD_DOUBLE
 #include <dlfcn.h>
@@ -19,9 +19,9 @@ dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t colum
                          const float *a, dnnl_dim_t a_stride, const float *b, dnnl_dim_t b_stride, float kept,
                          float *c, dnnl_dim_t c_stride)
 {
-    static dnnl_status_t (*there)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const float *, dnnl_dim_t,
-                                  const float *, dnnl_dim_t, float, float *, dnnl_dim_t);
-    if (!there) *(void **)&there = dlsym(RTLD_NEXT, "dnnl_sgemm");
+    static dnnl_status_t (*library)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const float *, dnnl_dim_t,
+                                    const float *, dnnl_dim_t, float, float *, dnnl_dim_t);
+    if (!library) *(void **)&library = dlsym(RTLD_NEXT, "dnnl_sgemm");
     if (exhausted) {
         for (dnnl_dim_t r = 0; r < rows; r++)
             for (dnnl_dim_t j = 0; j < columns; j++) c[r * c_stride + j] = 1e9f;
@@ -29,7 +29,7 @@ dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t colum
         return dnnl_out_of_memory;
     }
     made++;
-    return there(a_op, b_op, rows, columns, terms, by, a, a_stride, b, b_stride, kept, c, c_stride);
+    return library(a_op, b_op, rows, columns, terms, by, a, a_stride, b, b_stride, kept, c, c_stride);
 }
 #define EXHAUSTIBLE 1
 #else
@@ -40,26 +40,25 @@ static unsigned rejected, made;
 
 /* ---- the sums -------------------------------------------------------------- */
 
-/* One of each; nothing to add up; kernels' whole tiles, what is left of them, and more than one of them;
- * a single row, a single column. */
+/* Size 1; no terms; whole tiles of kernels, partial ones and several; one row, one column, no rows. */
 static const struct { size_t rows, terms, columns; } size[] = {
     {1, 1, 1}, {5, 0, 3}, {7, 5, 3}, {1, 40, 33}, {50, 17, 1}, {48, 16, 8}, {97, 130, 65}, {13, 400, 49}, {0, 3, 4},
 };
 
-/* x [rows][columns], as it is or transposed, in rows that are `beside` longer, filled with NaN. */
-static void laid(const real *x, size_t rows, size_t columns, size_t beside, struct factor *f)
+/* f = x [rows][columns], transposed if f says so, in rows that are longer by `padding` NaNs. */
+static void store_factor(const real *x, size_t rows, size_t columns, size_t padding, struct factor *f)
 {
     size_t long_rows = f->transposed ? columns : rows, wide = f->transposed ? rows : columns;
-    real *to = zeros(long_rows * (wide + beside) + 1);
+    real *to = zeros(long_rows * (wide + padding) + 1);
     for (size_t r = 0; r < long_rows; r++)
-        for (size_t j = 0; j < wide + beside; j++)
-            to[r * (wide + beside) + j] =
+        for (size_t j = 0; j < wide + padding; j++)
+            to[r * (wide + padding) + j] =
                 j >= wide ? (real)NAN : f->transposed ? x[j * columns + r] : x[r * columns + j];
-    *f = (struct factor){to, wide + beside, f->transposed};
+    *f = (struct factor){to, wide + padding, f->transposed};
 }
 
-/* start + op(A) op(B) for every op, size and stride, in a C that held NaN; nothing next to A, B and C is read or
- * written. Also where the library is out of memory and has overwritten C. Exact: whole numbers. */
+/* C = start + op(A) op(B), exactly (integers), for every op and size, although C held NaN; also if the library runs out
+ * of memory after it has overwritten C.  Nothing next to A, B and C is used. */
 START_TEST(product_is_the_sum)
 {
     size_t rows = size[_i].rows, terms = size[_i].terms, columns = size[_i].columns, wide = columns + 2;
@@ -70,8 +69,8 @@ START_TEST(product_is_the_sum)
     for (unsigned way = 0; way < 16; way++) {
         struct factor a = {.transposed = way & 1}, b = {.transposed = way & 2};
         const real *from = way & 4 ? start : NULL;
-        laid(x, rows, terms, 3, &a);
-        laid(w, terms, columns, 1, &b);
+        store_factor(x, rows, terms, 3, &a);
+        store_factor(w, terms, columns, 1, &b);
         real *c = zeros(rows * wide + 1);
         for (size_t i = 0; i < rows * wide; i++) c[i] = (real)NAN;
 
@@ -93,7 +92,7 @@ START_TEST(product_is_the_sum)
 }
 END_TEST
 
-/* NaN and infinity in A reach their row of C, also across zeros of B, and no other row. */
+/* NaN and infinity in A reach their row of C, although B is zero, and no other row. */
 START_TEST(nan_reaches_its_row)
 {
     size_t rows = 30, terms = 20, columns = 40;

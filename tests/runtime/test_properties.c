@@ -1,7 +1,7 @@
 /* test_properties.c -- properties of every form of every operator and layer, over the cases of cases.h
  *
- * A new operator is among them without a line here.  A layer has one form, which is compared with itself in double.  An
- * operator's own suite has the sizes that are special to it, and what the paper says. */
+ * A layer has one form, which is compared with itself in double.  An operator's own suite tests its special sizes and
+ * the statements of its paper. */
 
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* Tolerance: 32 sqrt(T) u with T multiply-adds for an entry of y, since a sum of T products errs by more than 8
- * sqrt(T) u with probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); twice for two forms, and
- * twice for normalisation and softmax.  For the root mean square: roundoff.h. */
+/* Tolerance: 32 sqrt(T) u, T multiply-adds per entry of y.  A sum of T products errs by more than 8 sqrt(T) u with
+ * probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); a factor of 2 for two forms, another for
+ * normalisation and softmax.  For the root mean square: roundoff.h. */
 START_TEST(forms_are_one_function)
 {
     struct fixture t;
@@ -21,7 +21,7 @@ START_TEST(forms_are_one_function)
 }
 END_TEST
 
-/* Not each entry need move y: a key's bias adds the same to all scores of a query. */
+/* Single entries may have no effect: a key's bias adds the same number to all scores of a query. */
 START_TEST(every_tensor_counts)
 {
     struct fixture t;
@@ -33,36 +33,36 @@ END_TEST
 START_TEST(chunks_follow_one_another)
 {
     static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
-    struct one_case one = {.declaration = every[_i], .batch = 3};
-    int axes = usual_axes(one.declaration);
+    struct one_case c = {.declaration = every[_i], .batch = 3};
+    int axes = usual_axes(c.declaration);
     struct fixture t;
-    required(one.options, sizeof one.options, one.declaration, wide[axes], kernels[axes]);
-    case_fixture(&t, &one);
-    property_one_function(&t, one.options, property_tolerance(&t.problem));
+    required(c.options, sizeof c.options, c.declaration, wide[axes], kernels[axes]);
+    case_fixture(&t, &c);
+    property_one_function(&t, c.options, property_tolerance(&t.problem));
 }
 END_TEST
 
-/* Logits in the hundreds (float) or thousands: their exponentials overflow unless the largest is subtracted.
- * Tolerance: 1 + 2 L times as above; a logit L errs by L times as much, and so do its weight and the sum of weights.
- * L is at most 1000 (10000): products of two normal vectors of 6 channels stay below 25. */
+/* Logits in the hundreds (float) or thousands (double) overflow exp unless the largest is subtracted.  Tolerance: 1 + 2
+ * L times the above, since a logit L errs by L times as much, and so do its weight and the sum of weights.  L <= 1000
+ * (10000): products of two normal vectors of 6 channels stay below 25. */
 START_TEST(large_logits_do_not_overflow)
 {
     const bool single = sizeof(real) == 4;
-    struct one_case one = cases[_i];
+    struct one_case c = cases[_i];
     struct fixture t;
-    bool scaled = declaration_option(one.declaration, "scale") >= 0;
-    size_t at = strlen(one.options);
-    if (strstr(one.options, "--scale")) return;     /* a case that differs by the scale alone */
-    if (scaled) snprintf(one.options + at, sizeof one.options - at, " --scale %d", single ? 40 : 400);
-    one.chosen = true;
-    if (!case_fixture(&t, &one)) return;
+    bool scaled = declaration_option(c.declaration, "scale") >= 0;
+    size_t at = strlen(c.options);
+    if (strstr(c.options, "--scale")) return;       /* covered by the case with the default scale */
+    if (scaled) snprintf(c.options + at, sizeof c.options - at, " --scale %d", single ? 40 : 400);
+    c.chosen = true;
+    if (!case_fixture(&t, &c)) return;
     for (size_t n = 0; n < t.inputs && !scaled; n++) t.x[n] *= single ? 8 : 24;
     t.sharp = true;
-    property_one_function(&t, one.options, (1 + 2 * (single ? 1e3 : 1e4)) * property_tolerance(&t.problem));
+    property_one_function(&t, c.options, (1 + 2 * (single ? 1e3 : 1e4)) * property_tolerance(&t.problem));
 }
 END_TEST
 
-/* Those of promises.h that need no tolerance. */
+/* Those of properties.h without tolerance. */
 START_TEST(properties_hold)
 {
     struct fixture t;
@@ -77,7 +77,7 @@ START_TEST(properties_hold)
 }
 END_TEST
 
-/* Five images of 19998 x 19998 tokens with 12288 channels; of a layer without a grid, sizes times 8192. */
+/* Five images of 19998 x 19998 tokens and 12288 channels; without a grid, sizes times 8192. */
 START_TEST(sizes_that_do_not_fit_take_nothing)
 {
     static const char *const large[] = {"", "400000000", "19998x19998", "4x10000x10000"};
@@ -108,8 +108,8 @@ static void check_condition(const struct declaration *d, const char *when)
     }
 }
 
-/* Every name in an operator's tables, and every name that it looks up, is one that it declares: it resolves with
- * data and without, and each form states what a run costs. */
+/* An operator declares every name in its tables and every name that it looks up, resolves with and without data, and
+ * states the cost of each form. */
 START_TEST(names_are_declared)
 {
     struct fixture t;
@@ -153,7 +153,7 @@ static const struct declaration *operator_or_layer_at(int at)
 
 int main(void)
 {
-    Suite *suite = suite_create("promises");
+    Suite *suite = suite_create("properties");
     enumerate_cases(operator_or_layer_at);
     TCase *properties = add_case(suite, "properties");
     tcase_add_loop_test(properties, properties_hold, 0, plain_count);

@@ -16,7 +16,7 @@
 #include "../../reference/runtime/tensor.h"
 #include "../../reference/runtime/windows.h"
 
-/* Sizes that overflow are rejected; blocks are aligned to 64 bytes and counted in whole lines. */
+/* Rejects sizes that overflow; aligns to 64 bytes and counts whole lines. */
 START_TEST(memory_is_checked_aligned_and_counted)
 {
     size_t product = 7, before = memory_in_use();
@@ -44,15 +44,15 @@ START_TEST(memory_is_checked_aligned_and_counted)
 }
 END_TEST
 
-/* A limit on the bytes in use, reached exactly or exceeded, and counts of requests. */
+/* At a limit of bytes in use, or at a chosen request. */
 START_TEST(memory_runs_out_on_request)
 {
-    size_t arena = memory_in_use() + 64;     /* one line: a block that reaches the limit exactly is granted */
-    memory_set_limit(arena);
+    size_t limit = memory_in_use() + 64;
+    memory_set_limit(limit);
     ck_assert_ptr_null(memory_get(65, 1));
     void *exact = memory_get(64, 1);
     ck_assert_ptr_nonnull(exact);
-    ck_assert_uint_eq(memory_in_use(), arena);
+    ck_assert_uint_eq(memory_in_use(), limit);
     ck_assert_ptr_null(memory_get(1, 1));
     memory_free(exact);
     memory_set_limit(0);
@@ -67,7 +67,7 @@ START_TEST(memory_runs_out_on_request)
 }
 END_TEST
 
-START_TEST(sums_stop_at_the_largest_size)
+START_TEST(size_sums_saturate)
 {
     static const struct { size_t from, a, b, sum; } row[] = {
         {5, 3, 4, 17}, {17, 0, SIZE_MAX, 17}, {17, SIZE_MAX - 17, 1, SIZE_MAX}, {SIZE_MAX, 1, 1, SIZE_MAX},
@@ -81,7 +81,7 @@ START_TEST(sums_stop_at_the_largest_size)
 }
 END_TEST
 
-/* Available memory by Linux; 0 elsewhere. */
+/* Linux's MemAvailable; 0 elsewhere. */
 static uint64_t bytes_of_meminfo(void)
 {
     char line[128];
@@ -93,8 +93,8 @@ static uint64_t bytes_of_meminfo(void)
     return 1024 * (uint64_t)kilobytes;
 }
 
-/* The default limit is at most three quarters of the machine's memory, and more than half of the available memory.  The
- * error states both numbers; a size that overflows is always one. */
+/* The default limit is at most 3/4 of the machine's memory and more than half of the available memory.  The error
+ * states both numbers; a size that overflows is always an error. */
 START_TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
@@ -126,8 +126,7 @@ START_TEST(bytes_are_read_and_compared)
 }
 END_TEST
 
-/* Whatever bytes a message quotes. UTF-8 spells C1 controls C2 80 to C2 9F; C2 A0 stays, and so does a C2 with
- * nothing to follow it. */
+/* Control characters that a message quotes become '?', also C1 controls in UTF-8 (C2 80 to C2 9F). */
 START_TEST(messages_stay_on_one_line)
 {
     static const char *const said[][2] = {
@@ -145,7 +144,7 @@ START_TEST(messages_stay_on_one_line)
 }
 END_TEST
 
-/* Rounding may carry a number into the next unit.  µ is two bytes and one column. */
+/* Rounding may carry into the next unit.  µ is two bytes but one column. */
 START_TEST(numbers_have_three_digits_and_a_unit)
 {
     static const struct { const char *(*say)(char *, int, double); double number; const char *text; } row[] = {
@@ -162,7 +161,7 @@ START_TEST(numbers_have_three_digits_and_a_unit)
 }
 END_TEST
 
-/* 2^30 tokens on a line have 2^31 - 1 offsets, and so has that line as a plane. */
+/* At most 2^31 - 1 offsets, which 2^30 tokens on a line have. */
 START_TEST(grids_are_read_strictly)
 {
     static const char *const right[] = {"1073741824", "1073741824x1", "1x1073741824x1", "2x3x4", "14x14", "7"};
@@ -190,8 +189,8 @@ static const struct { const char *grid; size_t edge, rows, columns, entries; } s
     {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
 };
 
-/* Windows are row-major, and so are their tokens; other entries are padding. Window and entry of a token lead back to
- * it. */
+/* Windows and their entries are row-major; entries outside the grid are padding; windows_of and windows_entry are the
+ * inverse. */
 START_TEST(windows_hold_every_token_once)
 {
     struct windows w;
@@ -212,7 +211,7 @@ START_TEST(windows_hold_every_token_once)
 }
 END_TEST
 
-/* Windows are of planes, and int counts their tokens. */
+/* The grid must be a plane, and padded tokens must fit into an int. */
 START_TEST(windows_that_do_not_fit_are_errors)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
@@ -237,8 +236,7 @@ START_TEST(windows_that_do_not_fit_are_errors)
 }
 END_TEST
 
-/* Philox4x32-10, Salmon et al. 2011; their published answer for a counter and a key of zeros begins 6627e8d5
- * e169c58d. */
+/* Philox4x32-10: Salmon et al. 2011 publish 6627e8d5 e169c58d ... for a zero counter and key. */
 START_TEST(random_bits_are_philox)
 {
     const uint64_t first = random_bits(0, 0, 0);
@@ -247,8 +245,8 @@ START_TEST(random_bits_are_philox)
 }
 END_TEST
 
-/* Tolerance: five standard errors. Those of a mean of z^k over n are sqrt((E z^2k - (E z^k)^2) / n), which is 1, 2
- * and 96 under the root for k = 1, 2, 4 of the normal distribution. */
+/* Tolerance: five standard errors sqrt(v / n) of a mean of z^k, with v = E z^2k - (E z^k)^2 = 1, 2, 96 for normal z and
+ * k = 1, 2, 4. */
 START_TEST(random_draws_have_their_moments)
 {
     static const struct { const char *what; double mean, variance; } moment[] = {
@@ -268,34 +266,35 @@ START_TEST(random_draws_have_their_moments)
 }
 END_TEST
 
-/* The least of n numbers lies 12 / n of the way in once in e^12 seeds. Tolerance of each number: three roundings. */
+/* The extremes of n numbers are within 12 / n of the limits, except once in e^12 seeds.  Each number: three
+ * roundings. */
 START_TEST(uniform_numbers_fill_their_limits)
 {
     enum { n = 10000 };
     const double low = _i ? 2 : -3, high = _i ? 3 : 5, in = 12 * (high - low) / n;
-    real *a = zeros(n), least = (real)high, largest_one = (real)low;
+    real *a = zeros(n), least = (real)high, most = (real)low;
     random_fill_uniform(a, n, 4, 9, low, high);
     for (size_t i = 0; i < n; i++) {
         ck_assert(fabs((double)a[i] - low - (high - low) * random_uniform(4, 9, i)) <= 4 * high * UNIT_ROUNDOFF);
         if (a[i] < least) least = a[i];
-        if (a[i] > largest_one) largest_one = a[i];
+        if (a[i] > most) most = a[i];
     }
     ck_assert((double)least >= low && (double)least < low + in);
-    ck_assert((double)largest_one <= high && (double)largest_one > high - in);
+    ck_assert((double)most <= high && (double)most > high - in);
 }
 END_TEST
 
-/* The same doubles on every platform: comparisons, one division and one sum, all exactly rounded. */
+/* The same doubles on every platform, since all operations round exactly. */
 START_TEST(random_normals_are_the_same_everywhere)
 {
-    static const double drawn[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,
+    static const double known[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,
                                    -0x1.629fc799a8c74p-2, 0x1.a19e4c2e1b354p-2, -0x1.0e623973caa58p-4};
-    for (size_t i = 0; i < COUNT(drawn); i++) ck_assert(random_normal(1, 2, i) == drawn[i]);
+    for (size_t i = 0; i < COUNT(known); i++) ck_assert(random_normal(1, 2, i) == known[i]);
 }
 END_TEST
 
-/* A common shift has no effect, and large scores do not overflow. Tolerance: n entries, each e_j (1 + 3 u), over a sum
- * with n rounding errors. */
+/* A common shift has no effect, large scores do not overflow, NaN spreads.  Tolerance: n entries e_j (1 + 3 u) over a
+ * sum with n roundings. */
 START_TEST(softmax_sums_to_one)
 {
     real x[] = {1000, 1001, 999, -1000}, y[] = {0, 1, -1, -2000}, sum = 0;
@@ -313,16 +312,16 @@ END_TEST
 /* A norm below 1e-12 counts as 1e-12. */
 START_TEST(l2_normalise_clamps_the_norm)
 {
-    static const struct { double row[2], first; } of[] = {{{0, 0}, 0}, {{3e-14, 4e-14}, 0.03}, {{-3, 4}, -0.6}};
-    for (size_t r = 0; r < COUNT(of); r++) {
-        real row[] = {(real)of[r].row[0], (real)of[r].row[1]};
+    static const struct { double row[2], first; } table[] = {{{0, 0}, 0}, {{3e-14, 4e-14}, 0.03}, {{-3, 4}, -0.6}};
+    for (size_t r = 0; r < COUNT(table); r++) {
+        real row[] = {(real)table[r].row[0], (real)table[r].row[1]};
         l2_normalise(row, 2);
-        within("first entry", fabs((double)row[0] - of[r].first), fabs(of[r].first) * 4 * UNIT_ROUNDOFF);
+        within("first entry", fabs((double)row[0] - table[r].first), fabs(table[r].first) * 4 * UNIT_ROUNDOFF);
     }
 }
 END_TEST
 
-START_TEST(tensors_own_what_they_hold)
+START_TEST(tensors_are_checked_and_freed)
 {
     static const struct { int axes; size_t size[9]; const char *text; } wrong[] = {
         {9, {2, 3, 4, 1, 1, 1, 1, 1, 1}, "9 axes"}, {2, {SIZE_MAX, 2}, "overflows"}, {2, {0, 2}, "size 0"},
@@ -347,15 +346,15 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ground");
+    Suite *suite = suite_create("runtime");
     TCase *memory = add_case(suite, "memory, statuses, units, tensors");
     tcase_add_test(memory, memory_is_checked_aligned_and_counted);
     tcase_add_test(memory, memory_runs_out_on_request);
-    tcase_add_test(memory, sums_stop_at_the_largest_size);
+    tcase_add_test(memory, size_sums_saturate);
     tcase_add_test(memory, bytes_are_read_and_compared);
     tcase_add_test(memory, messages_stay_on_one_line);
     tcase_add_test(memory, numbers_have_three_digits_and_a_unit);
-    tcase_add_test(memory, tensors_own_what_they_hold);
+    tcase_add_test(memory, tensors_are_checked_and_freed);
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));

@@ -1,7 +1,6 @@
 /* test_threads.c -- eight threads of a caller, each with its own problems, plans, runs and files
  *
- * test_promises.c does the same with two threads.  `make races` runs this suite under clang's thread sanitizer, which
- * sees a race even if the bits are right. */
+ * `make races` runs this suite under clang's thread sanitizer, which detects a race even if the bits are right. */
 
 #define _GNU_SOURCE 1           /* sched_setaffinity */
 
@@ -20,10 +19,9 @@
 #define THREADS 8
 #define MOST 160                /* forms of all operators */
 
-/* A form of an operator, a fixture of it, and its output alone, with one and with two threads. */
-static struct one { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
+/* A form, its fixture, and its output with one thread and with two when it runs alone. */
+static struct item { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
-
 
 /* Operators, then layers. */
 static const struct declaration *operator_or_layer_at(int at)
@@ -33,22 +31,22 @@ static const struct declaration *operator_or_layer_at(int at)
     return at < operators ? operator_at(at) : layer_at(at - operators);
 }
 
-/* The plainest case of each of them, in every form. */
+/* Every form of every operator and layer, with default options. */
 static void prepare_all(void)
 {
     count = 0;
     if (!operator_count) enumerate_cases(operator_or_layer_at);
     for (int o = 0; o < operator_count; o++) {
         struct problem p;
-        struct one_case one = {.declaration = every[o]};
+        struct one_case c = {.declaration = every[o]};
         static const char *const grids[] = {"", "7", "4x6", "2x3x4"};
-        int axes = usual_axes(one.declaration);
-        required(one.options, sizeof one.options, one.declaration, grids[axes], kernels[axes]);
-        succeeds(case_shape(&p, &one));
+        int axes = usual_axes(c.declaration);
+        required(c.options, sizeof c.options, c.declaration, grids[axes], kernels[axes]);
+        succeeds(case_shape(&p, &c));
         struct fixture t = fixture_of(p);
         const struct form *form;
-        for (int f = 0; (form = operator_form_at(one.declaration, f)) && count < MOST; f++) {
-            all[count] = (struct one){.fixture = t, .form = form};
+        for (int f = 0; (form = operator_form_at(c.declaration, f)) && count < MOST; f++) {
+            all[count] = (struct item){.fixture = t, .form = form};
             for (int threads = 1; threads <= 2; threads++)
                 all[count].alone[threads - 1] = fixture_run(&t, form->name, threads);
             count++;
@@ -60,20 +58,20 @@ static void prepare_all(void)
 
 struct worker { int number, step, rounds, threads, wrong; pthread_barrier_t *start; };
 
-/* Makes a plan, runs it twice and releases it, for form after form. */
+/* Creates a plan, runs it twice and releases it, for one form after another. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
     real *y = memory_reals(100000, 1, 1, 1);
     pthread_barrier_wait(w->start);
     for (int round = 0; round < w->rounds; round++) {
-        const struct one *one = &all[(w->number * w->step + round) % count];
-        struct problem p = one->fixture.problem;
+        const struct item *item = &all[(w->number * w->step + round) % count];
+        struct problem p = item->fixture.problem;
         struct plan plan;
-        status s = plan_create(&plan, &p, one->form, w->threads);
+        status s = plan_create(&plan, &p, item->form, w->threads);
         for (int run = 0; run < 2 && !s.code; run++) {
-            s = plan_run(&plan, y, one->fixture.x);
-            if (!s.code) w->wrong += !same_bits(y, one->alone[w->threads - 1], one->fixture.outputs);
+            s = plan_run(&plan, y, item->fixture.x);
+            if (!s.code) w->wrong += !same_bits(y, item->alone[w->threads - 1], item->fixture.outputs);
         }
         w->wrong += s.code != 0;
         plan_release(&plan);
@@ -101,8 +99,7 @@ static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int thread
     return wrong;
 }
 
-/* Eight threads prepare and run different operators, or the same, also with two threads for each plan; each gets the
- * bits that it gets alone. */
+/* Different operators or the same, with one thread per plan or two, give the bits that they give alone. */
 START_TEST(plans_in_eight_threads_are_independent)
 {
     prepare_all();
@@ -112,19 +109,18 @@ START_TEST(plans_in_eight_threads_are_independent)
 }
 END_TEST
 
-struct handed { struct plan *plan; const real *x; real *y; status s; };
+struct use { struct plan *plan; const real *x; real *y; status s; };
 
-/* Runs a plan, or releases it if there is no y. */
-static void *use_handed(void *argument)
+/* Runs a plan, or releases it if y is NULL. */
+static void *use_plan(void *argument)
 {
-    struct handed *h = argument;
-    if (h->y) h->s = plan_run(h->plan, h->y, h->x);
-    else plan_release(h->plan);
+    struct use *u = argument;
+    if (u->y) u->s = plan_run(u->plan, u->y, u->x);
+    else plan_release(u->plan);
     return NULL;
 }
 
-/* One thread makes a plan, a second and a third run it, a fourth releases it.  OpenMP's number of threads stays as the
- * caller set it. */
+/* One thread creates a plan, two others run it, a fourth releases it.  OpenMP's number of threads stays as set. */
 START_TEST(a_plan_may_move_between_threads)
 {
     prepare_all();
@@ -132,35 +128,35 @@ START_TEST(a_plan_may_move_between_threads)
     for (int n = 0; n < count; n++) {
         struct plan plan;
         succeeds(plan_create(&plan, &all[n].fixture.problem, all[n].form, 2));
-        for (int use = 0; use < 3; use++) {
-            struct handed h = {&plan, all[n].fixture.x, use < 2 ? zeros(all[n].fixture.outputs) : NULL, {0}};
+        for (int turn = 0; turn < 3; turn++) {
+            struct use u = {&plan, all[n].fixture.x, turn < 2 ? zeros(all[n].fixture.outputs) : NULL, {0}};
             pthread_t thread;
-            ck_assert_int_eq(pthread_create(&thread, NULL, use_handed, &h), 0);
+            ck_assert_int_eq(pthread_create(&thread, NULL, use_plan, &u), 0);
             pthread_join(thread, NULL);
-            succeeds(h.s);
-            ck_assert(!h.y || same_bits(h.y, all[n].alone[1], all[n].fixture.outputs));
+            succeeds(u.s);
+            ck_assert(!u.y || same_bits(u.y, all[n].alone[1], all[n].fixture.outputs));
             ck_assert_int_eq(omp_get_max_threads(), 3);
         }
     }
 }
 END_TEST
 
-/* Lets the threads that OpenMP has, at most eight, run on one processor, or on all again. */
-static void share_one_processor(bool one)
+/* Binds OpenMP's threads to one processor, or undoes it. */
+static void share_one_processor(bool bind)
 {
-    static cpu_set_t all_of_them;
+    static cpu_set_t everywhere;
     cpu_set_t first;
     int n = 0;
-    if (one) ck_assert_int_eq(sched_getaffinity(0, sizeof all_of_them, &all_of_them), 0);
-    while (!CPU_ISSET(n, &all_of_them)) n++;
+    if (bind) ck_assert_int_eq(sched_getaffinity(0, sizeof everywhere, &everywhere), 0);
+    while (!CPU_ISSET(n, &everywhere)) n++;
     CPU_ZERO(&first);
     CPU_SET(n, &first);
     #pragma omp parallel num_threads(THREADS)
-    sched_setaffinity(0, sizeof first, one ? &first : &all_of_them);
+    sched_setaffinity(0, sizeof first, bind ? &first : &everywhere);
 }
 
-/* 40 runs of eight threads on one processor: when one takes the last item of a step, others are interrupted within
- * theirs. Memory is NaN before each run. */
+/* Eight threads on one processor: when one takes the last item of a step, others are interrupted within theirs.  Memory
+ * is NaN before each of 40 runs. */
 START_TEST(lofi_waits_for_all_threads)
 {
     struct fixture t = fixture("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
@@ -181,7 +177,7 @@ END_TEST
 
 /* ---- files ------------------------------------------------------------- */
 
-/* A good header, and others whose errors are found by the parser of JSON, at different bytes, or after it. */
+/* A valid header, and errors that the JSON parser finds at different bytes, or that follow it. */
 static const char *const headers[] = {
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":0,16]}}",
@@ -190,7 +186,7 @@ static const char *const headers[] = {
     "{\"a\":{}} and more",
 };
 
-/* Each file: its path, and the error that one thread gets alone. */
+/* The status is that of a single thread. */
 static struct { char path[64]; status s; } file[COUNT(headers)];
 static const float four[] = {4, 1, 2, 3};
 
@@ -204,7 +200,7 @@ static status read_file(size_t n)
     return s;
 }
 
-/* Reads file after file, each thread another one. */
+/* Reads one file after another; the threads start with different ones. */
 static void *read_files(void *argument)
 {
     struct worker *w = argument;
@@ -217,7 +213,7 @@ static void *read_files(void *argument)
     return NULL;
 }
 
-/* Five files, one good and four broken, 600 times in each thread: numbers and messages. */
+/* One valid and four broken files, 600 times per thread, give the numbers and messages of a single thread. */
 START_TEST(eight_threads_read_files)
 {
     for (size_t n = 0; n < COUNT(headers); n++) {
@@ -236,7 +232,7 @@ START_TEST(eight_threads_read_files)
 END_TEST
 
 /* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
- * of rows; chapters/appendices/using.md names them.  An empty option stands for all. */
+ * of rows (chapters/appendices/using.md).  An empty option means all options. */
 static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"msa", "plain", ""}, {"sra", "naive", ""}, {"sra", "plain", ""}, {"lisa", "naive", ""},
     {"lisa", "plain", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""}, {"structsa", "naive", ""},
@@ -244,17 +240,17 @@ static const struct { const char *name, *form, *option; } by_library[] = {
     {"dfc-cp", "fast", ""}, {"hilo", "naive", ""}, {"hilo", "plain", ""}, {"head", "layer", ""},
 };
 
-static bool is_by_library(const struct one_case *one, const struct form *form)
+static bool is_by_library(const struct one_case *c, const struct form *form)
 {
     for (size_t n = 0; n < COUNT(by_library); n++)
-        if (!strcmp(one->declaration->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
-            && strstr(one->options, by_library[n].option))
+        if (!strcmp(c->declaration->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
+            && strstr(c->options, by_library[n].option))
             return true;
     return false;
 }
 
-/* With 2, 3, 5 and 8 threads, except for the forms of that list, which repeat their own bits. Their tolerance:
- * 1e4 u of the largest entry; a missing item of work exceeds it. */
+/* With 2, 3, 5 and 8 threads.  Forms in by_library only repeat their bits; their tolerance is 1e4 u of the largest
+ * entry, which a missing item of work exceeds. */
 START_TEST(every_option_gives_the_bits_of_one_thread)
 {
     static const int numbers[] = {2, 3, 5, THREADS};
@@ -271,8 +267,8 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
             real *first = fixture_run(&t, form->name, threads);
             ck_assert(same_bits(fixture_run(&t, form->name, threads), first, t.outputs));
             if (!is_by_library(&cases[_i], form))
-                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].declaration->name,
-                              cases[_i].options, form->name, threads);
+                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads",
+                              cases[_i].declaration->name, cases[_i].options, form->name, threads);
             else within(form->name, relative_difference(first, alone, t.outputs), 1e4 * UNIT_ROUNDOFF);
         }
     }

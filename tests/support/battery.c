@@ -9,14 +9,14 @@
 #include "properties.h"
 #include "../../reference/runtime/heads.h"
 
-/* A loop test knows only its index: STRIDE times the operator's place, plus the row. */
+/* Index of a loop test: STRIDE times the operator's number, plus the row. */
 enum { STRIDE = 1000, MOST = 8 };
 static const struct battery *batteries[MOST];
 static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
 
-/* Rows of a table, whose first member is a text, before the row of zeros. */
+/* Rows before the row of zeros; the first member of a row is a text. */
 static int rows(const void *table, size_t size)
 {
     int n = 0;
@@ -29,7 +29,8 @@ static int rows(const void *table, size_t size)
 static int variants(const struct battery *b) { return b->variants ? ROWS(b->variants) : 1; }
 
 /* The fixture of test i in a table, and its options. */
-static struct fixture fixture_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
+static struct fixture fixture_case(const char **options, const struct battery *b, const struct battery_case *table,
+                                   int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];
     char *all = keep(256, 1), *without = keep(256, 1);
@@ -66,7 +67,7 @@ double plan_bytes(const struct declaration *d, const struct form *form)
     return line_bytes((double)d->resolved) + line_bytes((double)form->state);
 }
 
-/* Tolerance: the operator's, for the largest difference; roundoff.h, for the root mean square. */
+/* Tolerance: the operator's for the largest difference, roundoff.h's for the root mean square. */
 START_TEST(forms_agree)
 {
     const struct battery *b = operator_of(_i);
@@ -76,7 +77,7 @@ START_TEST(forms_agree)
 }
 END_TEST
 
-/* PyTorch's y, in float64. */
+/* Every form gives PyTorch's y, computed in float64. */
 START_TEST(golden_vectors)
 {
     const struct battery *b = operator_of(_i);
@@ -84,13 +85,13 @@ START_TEST(golden_vectors)
     struct golden g;
     golden_open(&g, b->operator, name);
     struct fixture t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
-                      .outputs = g.expected->count};
+                        .outputs = g.expected->count};
     golden_holds(&g, name, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
 END_TEST
 
-/* The message says what was found and what was expected, at the latest when the sizes are known. */
+/* At the latest when the sizes are known. */
 START_TEST(wrong_options_are_errors)
 {
     const struct battery *b = operator_of(_i);
@@ -112,8 +113,8 @@ START_TEST(files_fit_or_are_errors)
 }
 END_TEST
 
-/* A build of the naive and the plain form that counts their multiplications computes the same y, and as many products
- * as the formula says without the projections, which BLAS makes. */
+/* The counting builds of the naive and plain forms give the form's y, and their multiplications plus those of the
+ * projections, which BLAS computes, equal the formula. */
 START_TEST(forms_multiply_as_their_formulas_say)
 {
     const struct battery *b = operator_of(_i);

@@ -1,7 +1,7 @@
 /* battery.h -- tests that every operator's suite runs over its own tables
  *
- * A suite lists its cases; add_battery adds one test per row.  Each table ends in a row of zeros, and a table that is
- * NULL adds no tests.  With `variants`, each row of a table of battery_case runs once per variant. */
+ * add_battery adds one test per row.  A table ends in a row of zeros; a table that is NULL adds no tests.  Rows of
+ * battery_case run once per variant. */
 
 #ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
@@ -9,16 +9,16 @@
 #include "support.h"
 #include "fixture.h"
 
-/* options, sizes ("D=4 R=2") and without (optional tensors that are left out) are words separated by blanks. */
+/* As in fixture.h; sizes such as "D=4 R=2", without: optional tensors that are left out. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
 
-/* Options at which an operator with one image must fail, and a part of the message. */
+/* Options that an operator must reject for one image, and a part of the message. */
 struct battery_error { const char *options, *message; size_t channels; };
 
-/* Tensors of a file (fixture.h) without some of them, and a part of the message; NULL if they fit. */
+/* Tensors of a file (file_of in fixture.h), and a part of the error message, NULL if the file is valid. */
 struct battery_file { const char *options, *tensors, *without, *message; };
 
-/* Bytes on an edge x edge grid, and on four times the tokens: the ratio lies between these. */
+/* The ratio of the bytes on a grid of twice the edge to those on edge x edge lies between `least` and `most`. */
 struct battery_growth {
     const char *options;
     size_t edge, channels;
@@ -28,36 +28,34 @@ struct battery_growth {
 
 struct battery {
     const struct declaration *operator;
-    double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
-    double (*fixture_tolerance)(struct fixture *t);         /* in its place, if it depends on x or y */
-    double golden_tolerance;                            /* of golden vectors, in units of that */
-    double (*golden_fixture)(struct fixture *t);            /* in its place; t->y is PyTorch's */
-    const char *const *variants;                        /* options that are appended to a row; NULL: none */
-    const char *const *variants_without;                /* what each of them adds to `without` */
-    void (*join)(char *all, size_t arena, const char *options, const char *variant);    /* NULL: separated by a blank */
-    const struct battery_case *sizes;                   /* the forms agree */
+    double (*tolerance)(const struct problem *p);       /* largest difference of two forms over the largest entry */
+    double (*fixture_tolerance)(struct fixture *t);     /* replaces it if it depends on x or y */
+    double golden_tolerance;                            /* of golden vectors, in units of the former */
+    double (*golden_fixture)(struct fixture *t);        /* replaces it; t->y is PyTorch's */
+    const char *const *variants;                        /* options appended to each row; NULL: none */
+    const char *const *variants_without;                /* added to `without` for each variant */
+    void (*join)(char *all, size_t size, const char *options, const char *variant);     /* NULL: with a blank */
+    const struct battery_case *sizes;                   /* all forms agree */
     const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
     const struct battery_file *files;
-    const struct battery_case *counted;                 /* naive and plain form multiply as their formulas say */
-    /* Multiply-adds by BLAS, which are not counted; NULL: those of heads.h. */
-    double (*projections)(const struct problem *p, const struct form *form);
-    const struct battery_case *memory;                  /* each form takes the bytes that the header states */
-    double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
+    const struct battery_case *counted;                 /* naive and plain forms: multiplications equal the formula */
+    double (*projections)(const struct problem *p, const struct form *form);    /* by BLAS, uncounted; NULL: heads.h */
+    const struct battery_case *memory;                  /* each form takes the stated bytes */
+    double (*stated)(const struct problem *p, const struct form *form);         /* bytes; negative: not stated */
     const struct battery_growth *growth;
-    double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
+    double slack;                                       /* bytes by which they may differ: the plan, rounding */
 };
 
-/* Multiplications of one run of the operator's counted form, which writes y. */
+/* Runs the counting build of a form; returns its multiplications. */
 double counted_run(const struct fixture *t, const char *form, real *y);
 
-/* Bytes in a plan, where each array takes whole lines of 64: of reals, of ints; and of the plan itself, which are the
- * resolved problem and the form's state. */
+/* Bytes, in whole lines of 64, of this many reals or ints, and of a plan's resolved problem and state. */
 double real_bytes(double count);
 double int_bytes(double count);
 double plan_bytes(const struct declaration *d, const struct form *form);
 
-/* May be called for several operators of one suite; *b must outlive the suite. */
+/* A suite may add several operators; *b must outlive it. */
 void add_battery(Suite *suite, const struct battery *b);
 
 #endif

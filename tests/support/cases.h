@@ -1,8 +1,7 @@
-/* cases.h -- every operator under every option, for suites with a claim about all of them
+/* cases.h -- every operator with every option, for suites that test all operators
  *
- * For each operator: its numbers of axes, each other value of its options, pairs of choices; grids of one row and with
- * odd sides; options that are rejected alone, together with the option that they need; and without optional tensors.
- * A new operator is among them without a line here. */
+ * From the declaration of each operator: every number of axes, every value of each option, pairs of choices, grids of
+ * one row and with odd sides, options together with an option that they need, and all without optional tensors. */
 
 #ifndef TWICETOLD_TESTS_CASES_H
 #define TWICETOLD_TESTS_CASES_H
@@ -11,29 +10,29 @@
 
 struct one_case {
     const struct declaration *declaration;
-    char options[128];          /* as one would type them */
+    char options[128];          /* as typed */
     char without[192];          /* optional tensors that are left out */
-    size_t batch;               /* 2 where this is 0 */
-    bool chosen;                /* options that the operator may reject */
+    size_t batch;               /* 0: 2 */
+    bool chosen;                /* the operator may reject these options */
 };
 
-/* Filled by enumerate_cases from a list such as operator_at; pairs of choices follow the plain cases.  With
- * OPERATOR=NAME in the environment, of that operator alone. */
+/* enumerate_cases fills them from a list such as operator_at: plain cases, then pairs of choices.  OPERATOR=NAME in the
+ * environment selects one operator. */
 extern struct one_case cases[512];
 extern const struct declaration *every[64];
 extern int plain_count, case_count, operator_count;
 void enumerate_cases(const struct declaration *(*declared)(int));
 
-/* The problem of a case, without data; printed.  Of a chosen case it may be an error. */
-status case_shape(struct problem *p, const struct one_case *one);
+/* The problem of a case, without data; prints the case.  A chosen case may be rejected. */
+status case_shape(struct problem *p, const struct one_case *c);
 
-/* The number of axes in most cases: 2 where that may be, 0 without a grid.  required() writes what must be given: two
- * heads, the grid, the kernel, 3 for all else. */
+/* The number of axes in most cases: 2 if possible, 0 without a grid.  required() writes the required options: two
+ * heads, the grid, the kernel, 3 for all others. */
 int usual_axes(const struct declaration *d);
 void required(char *text, size_t size, const struct declaration *d, const char *tokens, const char *kernel);
-extern const char *const kernels[];     /* of 3, by the number of axes */
+extern const char *const kernels[];     /* windows of 3, by the number of axes */
 
-/* A random problem of a case, run by its naive form; false if the operator rejects its options. */
-bool case_fixture(struct fixture *t, const struct one_case *one);
+/* The fixture of a case; false if the operator rejects its options. */
+bool case_fixture(struct fixture *t, const struct one_case *c);
 
 #endif

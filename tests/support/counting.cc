@@ -1,4 +1,4 @@
-/* counting.cc -- the counter of counting.h and the counted forms, for C; suites declare what they call */
+/* counting.cc -- C interface of the counting build (counting.h); suites declare the functions they call */
 
 #include "counting.h"
 #include <string.h>
@@ -23,7 +23,6 @@ extern "C" {
 plain_real gelu(plain_real x);
 real counted_gelu(real x) { return real((double)gelu(x.number)); }
 
-/* Multiplications since the last call. */
 unsigned long long multiplications(void)
 {
     unsigned long long counted = real::multiplications;
@@ -31,7 +30,6 @@ unsigned long long multiplications(void)
     return counted;
 }
 
-/* The counted build of an operator's naive or plain form (fast/forms.h), by name. */
 const struct form *counted_form(const struct declaration *d, const char *name)
 {
     const struct form_row *const lists[] = {counting::naive_forms, counting::plain_forms};
@@ -41,14 +39,14 @@ const struct form *counted_form(const struct declaration *d, const char *name)
     return nullptr;
 }
 
-/* The counted build of step `at` of an operator's ladder. */
+/* Step `at` of an operator's ladder. */
 const struct form *counted_step(const struct declaration *d, int at)
 {
     const bool msa = d == counting::msa_ladder.declaration;
     return &(msa ? counting::msa_ladder : counting::lisa_ladder).step[at].form;
 }
 
-/* Cores that suites count alone, one of which no form runs: Fig. 6's order of LiSA's Eq. 5. */
+/* Cores that suites count alone.  No form runs Fig. 6's order of LiSA's Eq. 5. */
 void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
                         size_t queries, size_t keys, size_t channels)
 {

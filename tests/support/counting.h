@@ -1,9 +1,8 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The sources of naive/, fast/*.c and figures/ladders are compiled a second time, as C++, with this class as `real`
- * (reference/runtime/real.h), vectors of plain_vec.h, and a namespace around all definitions (Makefile), so both builds
- * link into one program. The class has the layout of a float or double: both builds share arrays and the functions
- * of reference/.  It needs nothing of the C++ library.  Only for one thread. */
+ * The Makefile compiles naive/, fast/*.c and figures/ladders a second time, as C++, with this class as `real`, vectors
+ * of plain_vec.h, and a namespace around all definitions, so that both builds link into one program.  The class has the
+ * layout of a float or double: both builds share arrays and the functions of reference/.  For one thread only. */
 
 #ifndef TWICETOLD_TESTS_COUNTING_H
 #define TWICETOLD_TESTS_COUNTING_H
@@ -47,8 +46,8 @@ inline real exp2(real a) { return real(exp2((double)a)); }
 
 #define restrict __restrict
 
-/* The only function of reference/ that returns a real to counted sources.  Some machines (i386, s390x) return a number in a
- * register but a class in memory, so counting.cc converts. */
+/* gelu is the only function of reference/ that returns a real to counted sources.  counting.cc converts its result,
+ * since i386 and s390x return a number in a register but a class in memory. */
 #define gelu(x) counted_gelu(x)
 
 #endif

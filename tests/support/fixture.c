@@ -1,4 +1,4 @@
-/* fixture.c -- one random problem, run by any form; see fixture.h */
+/* fixture.c -- a random problem that any form can run; see fixture.h */
 
 #include "fixture.h"
 #include <stdio.h>
@@ -47,8 +47,8 @@ status bound_to(struct problem *p, const char *options, const struct declaration
     return s.code ? s : problem_bind(p, file);
 }
 
-/* The words of "D=16 R=4" or "rpe w_o" that an operator knows, so that several operators can share a list. */
-static char *those_known(const char *list, const struct declaration *d)
+/* The words of a list such as "D=16 R=4" or "rpe w_o" that an operator knows: several operators may share a list. */
+static char *known_words(const char *list, const struct declaration *d)
 {
     const char *word[16];
     char *known = keep(strlen(list) + 2, 1);
@@ -77,7 +77,7 @@ void draw_parameters(struct problem *p, uint64_t seed)
     memory_free(block);
 }
 
-/* Numbers before and after y, which no run may touch; none if AddressSanitizer watches these bytes. */
+/* Numbers before and after y that no run may write; none with AddressSanitizer, which watches these bytes itself. */
 enum { MARGIN = ARENA_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
@@ -104,7 +104,7 @@ real *run_form(const struct problem *p, const struct form *form, int threads, co
                   memory_peak() - prepared);
     plan_release(&plan);
     ck_assert_uint_eq(memory_in_use(), before);
-    ck_assert_msg(untouched(before_y) && untouched(y + count), "%s: writes beside y", form->name);
+    ck_assert_msg(untouched(before_y) && untouched(y + count), "%s: writes next to y", form->name);
     return y;
 }
 
@@ -113,8 +113,9 @@ struct problem shaped(const char *options, const struct declaration *d, size_t b
 {
     struct problem p;
     const char *word[32];
-    const struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
-                              .sizes = those_known(sizes, d), .without = those_known(without, d)};
+    const struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch,
+                                    .channels = channels, .sizes = known_words(sizes, d),
+                                    .without = known_words(without, d)};
     succeeds(problem_from_sizes(&p, d, &o));
     return p;
 }
@@ -125,9 +126,9 @@ status shaped_openly(struct problem *p, const char *options, const struct declar
     static const size_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23};
     const char *word[32];
     char letter[4], *all = keep(256, 1);
-    struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
-                        .sizes = all, .without = those_known(without, d)};
-    snprintf(all, 256, "%s", those_known(sizes, d));
+    struct problem_sizes o = {.words = words_of(options, word, 32), .word = word, .batch = batch,
+                              .channels = channels, .sizes = all, .without = known_words(without, d)};
+    snprintf(all, 256, "%s", known_words(sizes, d));
     status s = problem_from_sizes(p, d, &o);
     for (size_t n = 0; n < COUNT(primes) && s.code && problem_open_letter(letter, p); n++) {
         size_t at = strlen(all);
@@ -138,7 +139,7 @@ status shaped_openly(struct problem *p, const char *options, const struct declar
 }
 
 struct fixture fixture(const char *options, const struct declaration *d, size_t batch, size_t channels,
-                   const char *sizes, const char *without)
+                       const char *sizes, const char *without)
 {
     return fixture_of(shaped(options, d, batch, channels, sizes, without));
 }
@@ -165,7 +166,7 @@ real *fixture_run(const struct fixture *t, const char *form, int threads)
     return fixture_run_on(t, form, threads, t->x);
 }
 
-/* Bytes that AddressSanitizer's guards add to a plan of one thread (arena.h). */
+/* Bytes that guards (arena.h) add to a plan of one thread. */
 static size_t guard_bytes(const struct problem *p, const struct form *form)
 {
     struct plan plan;
@@ -216,7 +217,7 @@ const char *fault_forms_within(const struct fixture *t, const real *y, double to
     return wrong;
 }
 
-/* The row of a parameter that the fixture has. */
+/* The row of a parameter, which must be present. */
 static int present_row(const struct fixture *t, const char *name)
 {
     int row = problem_row(&t->problem, name);
@@ -225,7 +226,11 @@ static int present_row(const struct fixture *t, const char *name)
 }
 
 real *fixture_tensor(struct fixture *t, const char *name) { return t->problem.tensor[present_row(t, name)].data; }
-size_t fixture_count(const struct fixture *t, const char *name) { return t->problem.tensor[present_row(t, name)].count; }
+
+size_t fixture_count(const struct fixture *t, const char *name)
+{
+    return t->problem.tensor[present_row(t, name)].count;
+}
 
 void fixture_put(struct fixture *t, const char *name, const real *values)
 {
@@ -252,7 +257,7 @@ void fixture_take(struct fixture *to, const struct fixture *from, const char *na
     }
 }
 
-/* Lets one request after another fail, in one of the two ways of memory.h, and counts them. */
+/* Fails one request for memory after another, in one of the two ways of memory.h; returns their number. */
 static long fail_each(const struct fixture *t, const struct form *form, void (*allow)(long requests))
 {
     size_t before = memory_in_use();

@@ -1,6 +1,6 @@
-/* folder.h -- tests that write files: their working folder is a temporary one, and empty when a test starts
+/* folder.h -- a temporary working folder for test cases that write files
  *
- * The folder is removed when the test case ends, however its tests end. */
+ * Each test starts in an empty folder; the end of the test case removes it, even after a crash. */
 
 #ifndef TWICETOLD_TESTS_FOLDER_H
 #define TWICETOLD_TESTS_FOLDER_H
@@ -16,7 +16,7 @@
 
 static char folder_path[1024];
 
-/* The number of files; removes them if asked. */
+/* The number of files in the folder; may remove them. */
 static inline int folder_files(bool and_remove)
 {
     int count = 0;
@@ -62,7 +62,7 @@ static inline void file_write(const char *path, const void *bytes, size_t count)
     ck_assert_int_eq(fclose(f), 0);
 }
 
-/* Write a PNG file of 8 bits: grey (1 channel) or RGB (3). */
+/* Writes an 8-bit PNG: grey (1 channel) or RGB (3). */
 static inline void png_write(const char *path, const struct image *im)
 {
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns, .height = (png_uint_32)im->rows,
@@ -75,7 +75,7 @@ static inline void png_write(const char *path, const struct image *im)
     free(bytes);
 }
 
-/* The size of a file of at most `most` bytes, which it reads. */
+/* Reads a file of at most `most` bytes; returns its size. */
 static inline size_t file_read(const char *path, void *bytes, size_t most)
 {
     FILE *f = fopen(path, "rb");

@@ -1,4 +1,4 @@
-/* golden.h -- golden vectors: files of a problem and its result by PyTorch (tests/pytorch/) */
+/* golden.h -- golden vectors: files with a problem and PyTorch's result (tests/pytorch/) */
 
 #ifndef TWICETOLD_TESTS_GOLDEN_H
 #define TWICETOLD_TESTS_GOLDEN_H
@@ -19,7 +19,7 @@ struct golden {
     const char *word[32];
 };
 
-/* The options in the metadata of a file, as typed. */
+/* The options in a file's metadata. */
 static inline void golden_options(struct golden *g, const char *path)
 {
     static const char key[] = "\"options\":\"";
@@ -32,11 +32,11 @@ static inline void golden_options(struct golden *g, const char *path)
     const char *at = strstr(header, key);
     ck_assert_msg(at != NULL, "%s has no options in its metadata", path);
     at += sizeof key - 1;
-    /* cppcheck-suppress ctuuninitvar ; what is written here need not have been before */
+    /* cppcheck-suppress ctuuninitvar ; written here */
     snprintf(g->options, sizeof g->options, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* Open tests/golden/NAME.safetensors and bind it to the operator. */
+/* Opens tests/golden/NAME.safetensors and binds it to the operator. */
 static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
 {
     char path[128];
@@ -47,7 +47,7 @@ static inline void golden_open(struct golden *g, const struct declaration *d, co
     succeeds(safetensors_read(&g->file, path));
     succeeds(problem_create(&g->problem, d, words, g->word));
 
-    /* The result is the last tensor; the others must be the operator's. */
+    /* The result is the last tensor; the operator must know all others. */
     g->expected = tensors_find(&g->file, "y_expected");
     g->x = tensors_find(&g->file, "x");
     ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
@@ -62,8 +62,8 @@ static inline void golden_close(struct golden *g)
     tensors_release(&g->file);
 }
 
-/* Each form with two threads equals the result, within this tolerance over its largest entry and roundoff.h's bound;
- * with the second token in the place of the first, it differs by more. */
+/* Each form with two threads is within the tolerance, relative to the largest entry, and roundoff.h's bound of the
+ * result; with its first token replaced by the second, it is not. */
 static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
@@ -76,7 +76,7 @@ static inline void golden_holds(const struct golden *g, const char *name, double
         real *y = run_form(&g->problem, form, 2, x);
         alike(what, y, g->expected->data, count, tolerance, statistical_bound(&g->problem, kappa, form, NULL));
         memcpy(y, g->expected->data + columns, columns * sizeof *y);
-        beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count),
+        beyond("    the first token replaced by the second", relative_difference(y, g->expected->data, count),
                tolerance);
     }
 }

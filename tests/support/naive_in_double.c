@@ -1,7 +1,7 @@
 /* naive_in_double.c -- the naive form in double, the reference of suites in float
  *
- * The Makefile links this file and the double library into one object that exports only naive_in_double_run (roundoff.h).  A
- * problem contains no real, so its layout is the same in both precisions. */
+ * The Makefile links this file and the double library into one object that exports only naive_in_double_run
+ * (roundoff.h). A problem contains no real, so its layout is the same in both precisions. */
 
 #include <string.h>
 #include "../../naive/forms.h"
@@ -10,7 +10,7 @@
 
 bool naive_in_double_run(double *y, const struct problem *narrow, const float *x);
 
-/* The array holds floats, whatever its type. */
+/* `from` holds floats, whatever its declared type. */
 static void widen(double *to, const void *from, size_t count)
 {
     const float *narrow = from;
@@ -24,7 +24,7 @@ bool naive_in_double_run(double *y, const struct problem *narrow, const float *x
     const struct form_row *row = naive_forms;
     size_t inputs = problem_input_count(&p), count = inputs;
 
-    /* Step 1: the operator or layer in the double library, and memory for its parameters and x. */
+    /* Step 1: find the operator or layer in the double library; allocate its parameters and x. */
     while (row->declaration && strcmp(row->declaration->name, narrow->declaration->name)) row++;
     if (!row->declaration)
         for (row = layer_forms; row->declaration && strcmp(row->declaration->name, narrow->declaration->name);) row++;
@@ -34,7 +34,7 @@ bool naive_in_double_run(double *y, const struct problem *narrow, const float *x
     double *block = memory_get(count, sizeof *block);
     if (!block) return false;
 
-    /* Step 2: convert, and run. */
+    /* Step 2: convert and run. */
     double *next = block + inputs;
     widen(block, x, inputs);
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {

@@ -1,7 +1,6 @@
-/* plain_vec.h -- replaces fast/tuned/vec.h and fast/tuned/exponential.h for a real that is a class (C++)
+/* plain_vec.h -- replaces fast/tuned/vec.h and fast/tuned/exponential.h if real is a class (C++)
  *
- * Included first, it defines their include guards and the same names.  A vector is an array, an operation a loop, and
- * 2^x the class's exp2. */
+ * Included first, it defines their include guards and the same names: a vector is an array, an operation a loop. */
 
 #ifndef TWICETOLD_TESTS_PLAIN_VEC_H
 #define TWICETOLD_TESTS_PLAIN_VEC_H

@@ -1,4 +1,4 @@
-/* properties.c -- properties of every form; see promises.h */
+/* properties.c -- properties of every form of every operator; see properties.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -11,14 +11,12 @@
 #include "support.h"
 #include "../../reference/runtime/random.h"
 
-
 /* Form f of the fixture's operator, or NULL. */
 static const struct form *form_at(const struct fixture *t, int f)
 {
     return operator_form_at(t->problem.declaration, f);
 }
 
-/* A copy of all parameters, one tensor after another. */
 real *parameters_of(const struct problem *p)
 {
     real *all = zeros(problem_parameters(p)), *next = all;
@@ -30,7 +28,6 @@ real *parameters_of(const struct problem *p)
     return all;
 }
 
-/* Sets all parameters, in place, to a factor times such a copy. */
 void set_parameters(const struct problem *p, const real *all, real factor)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++)
@@ -62,10 +59,11 @@ void property_one_function(struct fixture *t, const char *what, double tolerance
     ck_assert(largest(t->y, t->outputs) > 0);
 }
 
-/* The larger one, NaN if one is. */
+/* NaN if a or b is NaN. */
 static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 
-/* The difference of a form from the naive form so far, over the naive form's: the largest, and the root mean square. */
+/* The largest relative differences of a form from the naive form so far: of the maximum, and of the root mean
+ * square. */
 struct apart { double most, mean; };
 
 static void follow(struct fixture *t, struct apart apart[OPERATOR_FORMS])
@@ -83,13 +81,13 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
     real *before = fixture_run(t, "naive", 1);
     double kappa = sensitivity(&t->problem, t->x, reference(&t->problem, t->x));
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
-        double all, one = 0;
+        double all, single = 0;
         struct apart apart[OPERATOR_FORMS] = {{0}};
         real *data = t->problem.tensor[r].data;
         size_t count = t->problem.tensor[r].count;
         if (!data) continue;
 
-        /* Step 1: all entries are moved. */
+        /* Step 1: move all entries. */
         real *kept = copy(data, count);
         for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
         t->y = fixture_run(t, "naive", 1);
@@ -97,22 +95,22 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
 
-        /* Step 2: one entry at a time, the first, the last and others, until y changed five times. */
+        /* Step 2: move the first entry, the last one, then random ones, until y changed five times. */
         for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor that is there has a number at least */
+            /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor with data has at least one number */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
             data[i] += (real)0.125;
             t->y = fixture_run(t, "naive", 1);
             double moved = relative_difference(t->y, before, t->outputs);
-            one = larger(one, moved);
+            single = larger(single, moved);
             noticed += moved > tolerance;
             if (n < 2 || moved > tolerance) follow(t, apart);
             data[i] = kept[i];
         }
 
-        /* Step 3: the other forms changed with the naive form. */
+        /* Step 3: the other forms followed the naive form. */
         const char *name = t->problem.declaration->tensors[r].name;
-        snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, one);
+        snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, single);
         beyond(line, all, tolerance);
         for (int f = 1; form_at(t, f); f++) {
             snprintf(line, sizeof line, "    and %s follows it", form_at(t, f)->name);
@@ -151,7 +149,7 @@ struct worker {
     const struct fixture *t;
     const struct form *form;
     const real *x, *expected;
-    pthread_barrier_t *start;   /* of each run, so that they overlap */
+    pthread_barrier_t *start;   /* before each run, so that runs overlap */
     int wrong;
 };
 
@@ -195,7 +193,8 @@ void property_nan_is_seen(const struct fixture *t)
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
     for (size_t image = 0; image < B; image += B - 1) {
         size_t entry = 0, depend = 0;
-        real *naive = fixture_run(t, "naive", 1), *naive_moved = naive, *moved = naive, *touched = copy(t->x, t->inputs);
+        real *naive = fixture_run(t, "naive", 1), *naive_moved = naive, *moved = naive;
+        real *touched = copy(t->x, t->inputs);
         double noticeable = property_tolerance(&t->problem) * largest(naive, t->outputs);
         for (uint64_t n = 0; n < 16 && !depend; n++) {          /* a strided layer does not see every token */
             entry = image * in + (size_t)(random_bits(3, image, n) % in);
@@ -289,7 +288,7 @@ void property_shared_scratch(const struct fixture *t)
     }
     for (int turn = 0; turn < 3 * plans; turn++) {
         int f = turn % plans;
-        memset(workspace, 0xff, bytes);     /* NaN, or a whole number out of all bounds */
+        memset(workspace, 0xff, bytes);     /* NaN, or an integer out of range */
         succeeds(plan_run(&plan[f], y, t->x));
         ck_assert_msg(same_bits(y, expected[f], t->outputs), "%s: turn %d", plan[f].form->name, turn);
     }
@@ -332,7 +331,8 @@ void property_overflow(const struct problem *p)
             continue;
         }
         succeeds(s);
-        if (arena_bytes(&plan.arena) > 1 << 20) rejected(plan_allocate(&plan, NULL), STATUS_FAILURE, "not enough memory");
+        if (arena_bytes(&plan.arena) > 1 << 20)
+            rejected(plan_allocate(&plan, NULL), STATUS_FAILURE, "not enough memory");
         plan_release(&plan);
     }
     memory_set_limit(0);

@@ -1,7 +1,5 @@
-/* published.h -- numbers that the papers print, by table and row
- *
- * reference/published/PAPER.tsv holds lines of table, row, quantity and value, separated by tabs.  Lines that begin
- * with # are comments. */
+/* published.h -- numbers that the papers print: reference/published/PAPER.tsv, with columns table, row, quantity,
+ * value */
 
 #ifndef TWICETOLD_TESTS_PUBLISHED_H
 #define TWICETOLD_TESTS_PUBLISHED_H
@@ -22,7 +20,7 @@ static inline double published(const char *paper, const char *table, const char 
     return value;
 }
 
-/* Whether a value rounds to the printed number, whose last digit counts `unit`. */
+/* True if a value rounds to the printed number, whose last digit has this unit. */
 static inline bool prints(double value, double printed, double unit)
 {
     return fabs(value - printed) <= unit / 2 * (1 + 1e-9);

@@ -1,4 +1,4 @@
-/* roundoff.c -- two bounds of a rounding error; see roundoff.h */
+/* roundoff.c -- two bounds on a rounding error; see roundoff.h */
 
 #include "roundoff.h"
 #include <math.h>
@@ -26,7 +26,7 @@ static double *doubles(const real *a, size_t n)
 
 double mean_difference(const real *a, const real *b, size_t n) { return mean_error(a, doubles(b, n), n); }
 
-/* Both shares in one line; NaN fails. */
+/* Prints both ratios; NaN fails. */
 static void hold(const char *what, double error, double safe, double mean, double statistical)
 {
     printf("    %-52s error %8.1e of %8.1e allowed", what, error, safe);
@@ -45,7 +45,6 @@ void alike(const char *what, const real *a, const real *b, size_t n, double safe
     hold(what, relative_difference(a, b, n), safe, mean_difference(a, b, n), statistical);
 }
 
-/* y by the naive form, in double in either build. */
 double *reference(const struct problem *p, const real *x)
 {
 #ifdef TWICETOLD_DOUBLE
@@ -57,7 +56,7 @@ double *reference(const struct problem *p, const real *x)
 #endif
 }
 
-/* A copy of a in which each number is moved by a share between -d and d. */
+/* A copy of a whose numbers are multiplied by 1 + e, e uniform in [-d, d]. */
 static real *moved(const real *a, size_t n, double d, uint64_t seed, uint64_t stream)
 {
     real *b = copy(a, n);
@@ -67,7 +66,7 @@ static real *moved(const real *a, size_t n, double d, uint64_t seed, uint64_t st
 
 double sensitivity(const struct problem *p, const real *x, const double *y)
 {
-    size_t outputs = problem_output_count(p), draws = outputs < 256 ? 4 : 1;    /* many entries are many draws */
+    size_t outputs = problem_output_count(p), draws = outputs < 256 ? 4 : 1;    /* many entries make up for draws */
     double apart = 0, size = 0, d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
     for (uint64_t draw = 0; draw < draws; draw++) {
         struct problem other = *p;
@@ -80,7 +79,7 @@ double sensitivity(const struct problem *p, const real *x, const double *y)
     return apart == 0 ? 1 : fmax(1, sqrt(apart / (double)draws / size) / d);
 }
 
-/* Multiply-adds for one entry of y, at least one. */
+/* T: multiply-adds per entry of y. */
 static double terms(const struct problem *p, const struct form *form)
 {
     return form ? fmax(1, form_multiply_adds(form, p) / (double)problem_output_count(p)) : 0;
@@ -128,10 +127,10 @@ void form_holds(struct fixture *t, const char *what, const struct form *form, in
 {
     const struct problem *p = &t->problem;
     if (!t->y) t->y = fixture_run(t, "naive", 1);
-    if (t->exact_of != t->y) {
+    if (t->exact_for != t->y) {
         t->exact = reference(p, t->x);
         t->sensitivity = sensitivity(p, t->x, t->exact);
-        t->exact_of = t->y;
+        t->exact_for = t->y;
     }
     real *y = run_form(p, form, threads, t->x);
     double few = t->sharp ? chance(1) / chance(t->outputs) : 1;

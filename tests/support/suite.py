@@ -1,11 +1,10 @@
-"""suite.py -- suites that run the programs of a build
+"""suite.py -- Python suites that run the programs of a build
 
-A suite is a file tests/FOLDER/test_NAME.py.  `make` links it below build/tests and build/double/tests; the folder of
-the link says which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as
-FILE:LINE:F:..., and a closing line with counts.  Test methods are named test_CLAIM; the report has CLAIM.  Arguments
-select tests as unittest's -k does.
+A suite is a file tests/FOLDER/test_NAME.py.  `make` links it below build/tests and build/double/tests, and the folder of
+the link determines the build under test.  Its output is that of a Check suite: a line of TAP per test, failures as
+FILE:LINE:F:..., and counts.  Method test_CLAIM is reported as CLAIM.  Arguments select tests as unittest's -k does.
 
-$RUN is put before each program (qemu, valgrind); $CK_TIMEOUT_MULTIPLIER multiplies the time limit.
+$RUN (qemu, valgrind) is a prefix of each command; $CK_TIMEOUT_MULTIPLIER multiplies the time limit.
 """
 import collections
 import json
@@ -25,7 +24,7 @@ SCRIPT = os.path.abspath(sys.argv[0])
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPT)))
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 DOUBLE = os.path.basename(BUILD) == "double"
-LETTER = {"F32": "f", "F64": "d"}       # of a number, for struct
+LETTER = {"F32": "f", "F64": "d"}       # for module struct
 DTYPE = "F64" if DOUBLE else "F32"
 WRAPPER = shlex.split(os.environ.get("RUN", ""))
 SECONDS = 120 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
@@ -44,7 +43,7 @@ def write(path, data):
 
 
 def command(words):
-    """The arguments of a program of this build: "measure ...", "figures/bench/cuda ...", else a command of twicetold."""
+    """The command line of "measure ...", "figures/bench/cuda ..." or else a command of twicetold, in this build."""
     words = shlex.split(words) if isinstance(words, str) else words
     if not words or not words[0].startswith(("twicetold", "measure", "figures/")):
         words = ["twicetold", *words]
@@ -52,7 +51,7 @@ def command(words):
 
 
 def run(words, **settings):
-    """Run a program; settings as for subprocess.run.  A negative status is a signal's number."""
+    """Run a program; settings as for subprocess.run.  A status of -N means signal N."""
     settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
     done = subprocess.run(command(words), timeout=SECONDS, **settings)
     out, err = ((text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
@@ -60,7 +59,7 @@ def run(words, **settings):
 
 
 class Case(unittest.TestCase):
-    """Each test runs in an empty folder of its own; a file that ends in .tmp must not be left there."""
+    """Each test runs in its own empty folder."""
     maxDiff = None
 
     def setUp(self):
@@ -70,13 +69,13 @@ class Case(unittest.TestCase):
         os.chdir(folder.name)
 
     def succeeds(self, words, **settings):
-        """Run a program that must succeed without a word on stderr; return its output."""
+        """Run a program that must succeed with nothing on stderr; return its output."""
         done = run(words, **settings)
         self.assertEqual((done.status, done.err), (0, ""), words)
         return done.out
 
     def fails(self, words, message, status=2, **settings):
-        """Run a program that must fail with one line on stderr, which contains the message, and leave no new file."""
+        """Run a program that must fail, print one line with this message on stderr, and leave no new file."""
         before = sorted(os.listdir())
         done = run(words, **settings)
         self.assertEqual(done.status, status, f"{words}: {done.err}")
@@ -85,23 +84,23 @@ class Case(unittest.TestCase):
         self.assertEqual(sorted(os.listdir()), before, words)
 
     def for_each(self, check, rows):
-        """Call a check with the entries of each row; a row that fails does not end the test."""
+        """Call check(*row) for each row, also after a failure."""
         for row in rows:
             with self.subTest(row):
                 check(*row)
 
     def open_terminal(self):
-        """Both ends of a new terminal; a system without any, as a chroot without /dev/pts, skips the test."""
+        """Both ends of a new pseudoterminal; skips the test if the system has none (a chroot without /dev/pts)."""
         try:
             ends = [open(end, "r+b", buffering=0) for end in pty.openpty()]
         except OSError as error:
-            raise unittest.SkipTest(f"there is no terminal: {error.strerror}") from error
+            raise unittest.SkipTest(f"no terminal: {error.strerror}") from error
         for end in ends:
             self.addCleanup(end.close)
         return ends
 
     def run_on_terminal(self, words):
-        """As run, with a terminal as the program's output, at most what its buffer holds."""
+        """As run, with a terminal as stdout; the output must fit into the terminal's buffer."""
         master, terminal = self.open_terminal()
         done, out = run(words, stdout=terminal), b""
         terminal.close()
@@ -116,7 +115,7 @@ class Case(unittest.TestCase):
 # ---- safetensors files: 8 bytes of length, a header in JSON, the data
 
 def raw_tensors(header, data=b""):
-    """The bytes of a file with this header, however wrong."""
+    """The bytes of a file with this header, valid or not."""
     header = header.encode() if isinstance(header, str) else header
     return struct.pack("<Q", len(header)) + header + data
 
@@ -132,7 +131,7 @@ def write_tensors(path, tensors, dtype=DTYPE):
 
 
 def read_tensors(path):
-    """{name: (shape, numbers)} of a file, in its order."""
+    """Read {name: (shape, numbers)}, in the order of the file."""
     bytes_ = read(path)
     start = 8 + struct.unpack_from("<Q", bytes_)[0]
     header, tensors = json.loads(bytes_[8:start]), {}
@@ -207,7 +206,7 @@ def name_of(test):
 
 
 def main():
-    """Run the tests of the suite.  SIGTERM ends it as SIGINT does: no program goes on, and no folder is left."""
+    """Run the suite.  SIGTERM acts as SIGINT: it ends programs and removes folders."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:] if word != "-k"] or None

@@ -11,7 +11,7 @@
 #include "../../reference/runtime/product.h"
 #include "../../reference/runtime/random.h"
 
-/* The memory of the running test, as a chain. */
+/* The memory of the running test, as a linked list. */
 static struct kept { struct kept *before; void *data; } *kept;
 
 void *keep(size_t count, size_t size)
@@ -25,13 +25,13 @@ void *keep(size_t count, size_t size)
     return k->data;
 }
 
-/* Memory that a form reads before it writes is NaN. */
-static void begin(void)
+/* New memory is NaN, so that a form that reads it before writing fails. */
+static void set_up(void)
 {
     memory_set_junk(true);
 }
 
-static void let_go(void)
+static void tear_down(void)
 {
     while (kept) {
         struct kept *k = kept;
@@ -196,7 +196,7 @@ double relative_difference(const real *a, const real *b, size_t n)
     return difference == 0 ? 0 : difference / largest(b, n);
 }
 
-/* ---- what is wrong, or NULL ------------------------------------------------ */
+/* ---- assertions: an error text, or NULL ------------------------------------------------ */
 
 static const char *fault(bool wrong, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -259,15 +259,15 @@ bool images_there(const char *claim)
 TCase *add_case(Suite *suite, const char *name)
 {
     TCase *c = tcase_create(name);
-    tcase_add_checked_fixture(c, begin, let_go);
+    tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_set_timeout(c, 120);
     suite_add_tcase(suite, c);
     return c;
 }
 
-/* oneDNN generates code at the first product of a kind, in 30 ms: once here, and not in each test that Check forks.  One
- * thread, since a fork has no other. */
-static void first_products(void)
+/* oneDNN generates code at the first product of a kind, in 30 ms.  Done here once, not in each process that Check
+ * forks; with one thread, since a fork copies no other. */
+static void warm_up_products(void)
 {
     enum { LARGE = 35, SMALL = 8 };
     int threads = omp_get_max_threads();
@@ -281,7 +281,7 @@ static void first_products(void)
 
 int run_suite(Suite *suite)
 {
-    first_products();
+    warm_up_products();
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

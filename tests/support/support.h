@@ -1,6 +1,6 @@
-/* support.h -- reproducible inputs, and comparisons that NaN cannot pass
+/* support.h -- reproducible inputs, and comparisons that fail for NaN
  *
- * A test file makes one Suite; main ends in `return run_suite(suite);`, which returns 0 if every test passed. */
+ * The main of a suite ends in `return run_suite(suite);`. */
 
 #ifndef TWICETOLD_TESTS_SUPPORT_H
 #define TWICETOLD_TESTS_SUPPORT_H
@@ -14,10 +14,10 @@
 #include "../../reference/runtime/status.h"
 
 #ifdef __FAST_MATH__
-#error "-ffast-math lets the compiler assume there is no NaN; tests need one to be seen"
+#error "-ffast-math lets the compiler assume there is no NaN; tests must detect NaN"
 #endif
 
-/* u: the largest relative error of one rounding. */
+/* u: the largest relative error of a rounding. */
 #define UNIT_ROUNDOFF ((double)REAL_EPSILON / 2)
 
 /* An array that lives as long as its statement, in C and in C++ (tests/exact). */
@@ -29,8 +29,8 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* Memory for count objects of this size, all bytes zero, freed when the test ends.  Arrays in such memory: zeros;
- * standard normal numbers; random numbers from [low, high); whole numbers from -bound to bound; a copy. */
+/* Zeroed memory that is freed when the test ends, and arrays in such memory: zeros; standard normal numbers; uniform
+ * numbers from [low, high); integers from -bound to bound; a copy. */
 void *keep(size_t count, size_t size);
 real *zeros(size_t n);
 real *normal(uint64_t seed, size_t n);
@@ -38,46 +38,46 @@ real *uniform(uint64_t seed, size_t n, double low, double high);
 real *integers(uint64_t seed, size_t n, int bound);
 real *copy(const real *a, size_t n);
 
-/* More arrays: n times one value; |a|; the identity [n][n]; a + factor b.  Matrices lie row by row. */
+/* n times a value; |a|; the identity [n][n]; a + factor b.  Matrices are row-major. */
 real *filled(size_t n, double value);
 real *absolute(const real *a, size_t n);
 real *identity_matrix(size_t n);
 real *sum_of(const real *a, double factor, const real *b, size_t n);
 
-/* Of a [rows][columns]: row r of the result is row from[r] of a; the rows in reverse; one column; the transpose; a b,
- * where b is [columns][others]. */
+/* For a [rows][columns]: row r is row from[r] of a; the rows in reverse; one column; the transpose; a b with b
+ * [columns][others]. */
 real *rows_in_order(const real *a, const size_t *from, size_t rows, size_t columns);
 real *rows_reversed(const real *a, size_t rows, size_t columns);
 real *column_of(const real *a, size_t rows, size_t columns, size_t which);
 real *transposed(const real *a, size_t rows, size_t columns);
 real *matrix_product(const real *a, const real *b, size_t rows, size_t columns, size_t others);
 
-/* The rank of a [rows][columns], by elimination in double with the largest pivot; pivots up to `least` count as 0. */
+/* The rank of a [rows][columns] by elimination with full pivoting, in double; pivots up to `least` count as 0. */
 size_t matrix_rank(const real *a, size_t rows, size_t columns, double least);
 
-/* The largest |a|; the largest |a - b|; that over the largest |b|, 0 if both vanish.  NaN if any entry is NaN. */
+/* max |a|; max |a - b|; max |a - b| / max |b|, or 0 if a = b.  NaN if any entry is NaN. */
 double largest(const real *a, size_t n);
 double largest_difference(const real *a, const real *b, size_t n);
 double relative_difference(const real *a, const real *b, size_t n);
 
-/* *worst = the larger of both; NaN stays. */
+/* *worst = max(*worst, error); NaN stays NaN. */
 void worse(double *worst, double error);
 
-/* Each assertion is a function that returns what is wrong, or NULL, and a macro that passes this to Check with the line
- * of the caller. */
+/* Each assertion is a function that returns an error text or NULL, and a macro that passes it to Check with the
+ * caller's line. */
 #define FAILS_IF(wrong) \
     do { \
         const char *fault_ = (wrong); \
         ck_assert_msg(!fault_, "%s", fault_); \
     } while (0)
 
-/* `within` fails unless error <= tolerance, and prints the share of it; `beyond` fails unless error > tolerance. */
+/* `within` fails unless error <= tolerance, and prints their ratio; `beyond` fails unless error > tolerance. */
 #define within(...) FAILS_IF(fault_within(__VA_ARGS__))
 #define beyond(...) FAILS_IF(fault_beyond(__VA_ARGS__))
 const char *fault_within(const char *what, double error, double tolerance);
 const char *fault_beyond(const char *what, double error, double tolerance);
 
-/* Fails unless all entries are equal, except for the sign of zero; or unless some differ. */
+/* Fails unless all entries are equal (0 = -0); or unless some differ. */
 #define equal(...) FAILS_IF(fault_equal(__VA_ARGS__))
 #define unequal(...) FAILS_IF(fault_unequal(__VA_ARGS__))
 const char *fault_equal(const real *a, const real *b, size_t n);
@@ -85,18 +85,19 @@ const char *fault_unequal(const real *a, const real *b, size_t n);
 
 static inline bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
-/* Fails unless the status is OK; or unless it has this code and its message contains this text. */
+/* Fails unless the status is OK; or unless it has this code and its message contains `text`. */
 #define succeeds(...) FAILS_IF(fault_succeeds(__VA_ARGS__))
 #define rejected(...) FAILS_IF(fault_rejected(__VA_ARGS__))
 const char *fault_succeeds(status s);
 const char *fault_rejected(status s, int code, const char *text);
 
-/* True if there is a data set of images.  If not, noise replaces images, and this prints that the claim is skipped. */
+/* True if the data set of images exists.  If not, prints that the claim is skipped; noise then replaces images. */
 bool images_there(const char *claim);
 
-/* A test case that frees arrays after each test. */
+/* A test case that frees the arrays above after each test. */
 TCase *add_case(Suite *suite, const char *name);
 
+/* The exit status: 0 if every test passed. */
 int run_suite(Suite *suite);
 
 #endif

@@ -1,7 +1,7 @@
-/* tsv.h -- reads tables of tab-separated columns, by the names of the columns
+/* tsv.h -- reads tables of tab-separated columns by column name
  *
- * The names are in the last line with tabs before the first row, with or without a # in front.
- * Other lines that begin with # are comments.  Empty cells and - mean none where an operator's words stand. */
+ * The last line with tabs before the first row names the columns, with or without a leading #.  Other lines that begin
+ * with # are comments. */
 
 #ifndef TWICETOLD_TESTS_TSV_H
 #define TWICETOLD_TESTS_TSV_H
@@ -36,7 +36,7 @@ static inline int tsv_split(char *text, char **part)
     return n;
 }
 
-/* The path must outlive the table. */
+/* `path` must outlive the table. */
 static inline struct tsv *tsv_open(const char *path)
 {
     struct tsv *t = keep(1, sizeof *t);
@@ -46,7 +46,7 @@ static inline struct tsv *tsv_open(const char *path)
     return t;
 }
 
-/* The next row; after the last, false, and the file is closed. */
+/* Reads the next row; after the last row closes the file and returns false. */
 static inline bool tsv_row(struct tsv *t)
 {
     while (fgets(t->line, sizeof t->line, t->file)) {
@@ -89,7 +89,7 @@ static inline double tsv_number(const struct tsv *t, const char *name)
     return value;
 }
 
-/* A copy of a cell, empty if there is none. */
+/* A copy of a cell; empty if the cell is empty or -. */
 static inline char *tsv_words(const struct tsv *t, const char *name)
 {
     const char *text = tsv_cell(t, name);
@@ -97,7 +97,7 @@ static inline char *tsv_words(const struct tsv *t, const char *name)
     return strcmp(text, "-") ? strcpy(words, text) : words;
 }
 
-/* The problem of columns operator, options, grid, channels, sizes and without. */
+/* The problem in columns operator, options, grid, channels, sizes and without. */
 static inline struct problem tsv_problem(const struct tsv *t)
 {
     struct problem p;

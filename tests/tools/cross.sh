@@ -1,20 +1,19 @@
 #!/bin/sh
 # cross.sh -- the suites on another machine, native or emulated by qemu
 #
-#     MACHINE=s390x BUILD=build [ONLY="ground ..."] cross.sh
+#     MACHINE=s390x BUILD=build [ONLY="runtime ..."] cross.sh
 #
 # MACHINE is s390x (big-endian), aarch64 or i386 (32 bits).  A private apt downloads its libraries from Debian into
-# BUILD/cross, without root; compilers and qemu come from `make deps DEVELOPER=1`.  x86-64 runs i386 natively, with all
-# suites but those of `homely`.  ONLY selects suites.
+# BUILD/cross, without root; compilers and qemu come from `make deps DEVELOPER=1`.  A machine that runs natively (i386
+# on x86-64) runs all suites but those of `host_only`.  ONLY selects suites.
 
-# Emulated suites.  Left out: program and faults run other programs; properties, emulator and cuda* are too slow; learned
-# needs the data set; theorems, readings, errata, counts, published, chopd_*, gap, ladder and harness do not
-# depend on the machine.
+# Emulated suites.  Omitted: program and faults run other programs; properties, emulator and cuda* are too slow; learned
+# needs the data set; the others do not depend on the machine.
 suites='runtime safetensors tensor_files images image_files operator lookup arena fuzz threads numbers product
     packed_linear vec_fft spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
 
-# These need this machine's compiler, browser, Python or device.
-homely='exercises live installed cuda layout standalone'
+# These need the host's compiler, browser, Python or device.
+host_only='exercises live installed cuda layout standalone'
 build=$BUILD/cross/$MACHINE root=$BUILD/cross/$MACHINE/root
 case $MACHINE in
 s390x)   arch=s390x triplet=s390x-linux-gnu prefix=s390x-linux-gnu loader=ld64.so.1 flags=-march=z14 ;;
@@ -26,7 +25,7 @@ case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=
     suites=$(for suite in tests/*/test_*.c tests/*/test_*.py; do
         suite=${suite#tests/*/test_} suite=${suite%.*}
-        case " $homely " in *" $suite "*) ;; *) echo "$suite" ;; esac
+        case " $host_only " in *" $suite "*) ;; *) echo "$suite" ;; esac
     done) ;;
 *) native= qemu=qemu-$MACHINE ;;
 esac
@@ -34,7 +33,7 @@ for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
     command -v "$tool" >/dev/null || { echo "$tool is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 done
 
-# Download and unpack the libraries and their C library.
+# Downloads and unpacks the libraries and their C library.
 fetch() {
     apt=$(realpath "$build")/apt
     mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$root"
@@ -54,11 +53,12 @@ test -e "$build/fetched" || fetch || exit 1
 
 root=$(realpath "$root") include=$root/usr/include
 touch "$build/check"
-# Native programs have the path of their loader and libraries, and optimized kernels, since the emulator's suites run.
+# Native programs need the path of their loader and libraries, and optimized kernels for the emulator's suites.
 loading= kernels=-O0
 if [ "$native" ]; then
     kernels=-O1
-    loading="-Wl,--dynamic-linker=$root/lib/$loader,--disable-new-dtags,-rpath,$root/lib/$triplet:$root/usr/lib/$triplet"
+    paths=$root/lib/$triplet:$root/usr/lib/$triplet
+    loading="-Wl,--dynamic-linker=$root/lib/$loader,--disable-new-dtags,-rpath,$paths"
 fi
 targets=
 for suite in ${ONLY:-$suites}; do
@@ -70,8 +70,10 @@ make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CF
     CC="$prefix-gcc --sysroot=$root" \
     CXX="$prefix-g++ --sysroot=$root" AR="$prefix-ar" LD="$prefix-ld" OBJCOPY="$prefix-objcopy" \
     REQUIRE_flags= LDFLAGS="$loading" \
-    LIBRARY_CFLAGS="-I$include/$triplet/openblas-openmp -I$include/cjson" CHECK_CFLAGS= CHECK_LIBS='-lcheck -lsubunit -pthread' \
-    LIBRARY_LIBS="-L$root/usr/lib/$triplet/openblas-openmp -lfftw3 -lfftw3f -lopenblas -lcjson -lpng -lz" $targets || exit 1
+    LIBRARY_CFLAGS="-I$include/$triplet/openblas-openmp -I$include/cjson" CHECK_CFLAGS= \
+    CHECK_LIBS='-lcheck -lsubunit -pthread' \
+    LIBRARY_LIBS="-L$root/usr/lib/$triplet/openblas-openmp -lfftw3 -lfftw3f -lopenblas -lcjson -lpng -lz" \
+    $targets || exit 1
 export CK_TIMEOUT_MULTIPLIER=4                                  # vectors of 16 bytes at most, -O2
 [ "$native" ] || export EMULATED=1 CK_TIMEOUT_MULTIPLIER=10     # qemu does not bound an address space
 BUILD=$build LIMIT=${LIMIT:-1800} RUN="${qemu:+$qemu -L $root}" "${PYTHON:-python3}" tests/tools/run.py $targets

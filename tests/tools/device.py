@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests and timings on a GPU, in nine minutes.
+"""Test and time the kernels on a GPU, in nine minutes.
 
     [BUILD=build] [BUDGET=540] device.py OUTPUT
 
@@ -11,8 +11,8 @@ Writes into the folder OUTPUT:
                     the same in float under compute-sanitizer, if it is installed
     OPERATOR.tsv    measure: every CUDA version, with and without copies, and fast
 
-A part that exceeds the rest of BUDGET seconds is cut short.  The exit status is 0 if nothing failed, or without a
-device (the first of CUDA_VISIBLE_DEVICES).
+Uses the first of CUDA_VISIBLE_DEVICES.  Parts that exceed the rest of BUDGET seconds are cut short.  The exit status
+is 0 if nothing failed or there is no device.
 """
 
 import os
@@ -44,7 +44,7 @@ def left():
 
 
 def said(*words):
-    """The output of a command, "" if there is none."""
+    """The output of a command, "" if it cannot be started."""
     try:
         return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     except OSError:
@@ -52,7 +52,7 @@ def said(*words):
 
 
 def within(seconds, words, out, err=subprocess.STDOUT, **settings):
-    """Run a command for at most that long and at most the time left; return its exit status."""
+    """Run a command for at most `seconds` and the time left; return its exit status."""
     most = min(seconds, left())
     if most <= 0:
         return CUT_SHORT
@@ -61,7 +61,7 @@ def within(seconds, words, out, err=subprocess.STDOUT, **settings):
 
 
 def report(file, status, what):
-    """Print the result of a part; return True if it failed."""
+    """Print the result of a part; return true if it failed."""
     print(f"  passed: {what}" if status == 0 else f"  cut short: {what}" if status == CUT_SHORT
           else f"  FAILED: {what} ({file})", flush=True)
     if status == CUT_SHORT:
@@ -71,7 +71,7 @@ def report(file, status, what):
 
 
 def describe(output):
-    """Write device.txt; return the device's name, or end if there is none."""
+    """Write device.txt and return the device's name; exit if there is none."""
     if not os.path.exists(BUILD + "/libtwicetold-cuda.so"):
         print(f"skipped: no plug-in: {BUILD} was built without CUDA")
         sys.exit(0)
@@ -97,7 +97,7 @@ def test(output):
     failed, file = 0, output + "/proofs.txt"
     open(file, "w").close()
     for folder in (BUILD, BUILD + "/double"):
-        program = folder + "/tests/test_cuda"
+        program = folder + "/tests/cuda/test_cuda"
         with open(file, "a") as out:
             status = within(60, [program], out, CK_RUN_CASE=CASE)
         with open(file) as f:
@@ -107,7 +107,7 @@ def test(output):
         print("  skipped: compute-sanitizer is not installed")
         return failed
     for tool in ("memcheck", "racecheck", "synccheck"):
-        file, program = f"{output}/{tool}.txt", BUILD + "/tests/test_cuda"
+        file, program = f"{output}/{tool}.txt", BUILD + "/tests/cuda/test_cuda"
         with open(file, "w") as out:
             status = within(60, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program], out,
                             CK_FORK="no", CK_RUN_CASE=CASE)
@@ -116,7 +116,7 @@ def test(output):
 
 
 def time_operator(output, device, operator, words):
-    """Time every CUDA version of an operator, and fast; return True if that failed."""
+    """Time every CUDA version of an operator, and fast; return true if that failed."""
     versions = re.findall(rf"^{operator} .*", said(BUILD + "/twicetold", "list"), re.M)
     versions = re.findall(r"\bcuda\S*", versions[0]) if versions else []
     if not versions:

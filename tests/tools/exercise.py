@@ -9,18 +9,18 @@
 Exit status: 0 right, 1 not yet, 2 bad usage.
 """
 
-# An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind decides how it is checked.
+# An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind determines the check.
 #
-#     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy is compiled (for a header, the
-#               file `source:` that includes it) and linked into `suite:`; only its case `case:` runs (default all).
-#               A suite of tests/exact is over the field.  Section "Instead" is the initial text of the hole, "When TEST"
-#               the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR
-#               CHANNELS SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says,
-#               and one of the wrong answers passes the tests but does.
+#     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy (for a header, the file
+#               `source:` that includes it) is compiled and linked into `suite:`; its case `case:` runs (default all).
+#               A suite of tests/exact is over the field.  Section "Instead" is the initial text of the hole,
+#               "When TEST" the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts:
+#               OPERATOR CHANNELS SIZES OPTIONS`, a solution may not multiply more often on this problem than the
+#               formula; one of the wrong answers passes the tests but does.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
-#     measure   `truth:` is our answer; the test requires it of a prediction, to 1/20 at most.
+#     measure   `truth:` is our answer; for a prediction the test requires it to 1/20.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
-#               of `suite:` that then fail.  `falls:` are all of those in its case `case:`.
+#               of `suite:` that then fail.  `falls:` are all of these in its case `case:`.
 
 import glob
 import os
@@ -78,14 +78,14 @@ class Exercise:
         return next((text for each, text in self.sections if each == name), "")
 
     def block(self, name, nth=0):
-        """Lines of a block of code in a section."""
+        """Lines of the nth block of code in a section."""
         found = re.findall(r"^```.*\n((?:.*\n)*?)```", self.section(name), re.M)
         return found[nth].split("\n")[:-1] if nth < len(found) else []
 
 
 class Result(NamedTuple):
-    """Of a solution: all tests pass at the price of the formula; what was printed; the tests that failed;
-    multiplications made, and those of the formula.  Without the last two it does not compile, or does not end."""
+    """Of a solution: true if all tests pass at the cost of the formula; the output; the failed tests; multiplications
+    made, and those of the formula.  A failure without the last two does not compile or end."""
     passed: bool
     said: str
     failed: tuple = ()
@@ -105,8 +105,7 @@ def make_tree(folder, exercise):
 
 
 def region(exercise):
-    """Lines of the source, first and last line of the hole: a step without its comment, or a function without its head
-    and its closing brace."""
+    """Lines of the source, first and last line of the hole: a step without its comment, or a function's body."""
     file, name, *step = exercise.key("cut").replace("Step ", "").split()
     try:
         lines, first, last = weave.definition(file, name, *step)
@@ -127,11 +126,11 @@ def fill(folder, exercise, lines):
 
 def skeleton(exercise):
     n = exercise.number
-    return [f"/* Exercise {n}: write this.  make check N={n} judges. */", *exercise.block("Instead")]
+    return [f"/* Exercise {n}: write this.  make check N={n} checks it. */", *exercise.block("Instead")]
 
 
 def make_mistake(folder, exercise):
-    """Make the change of a `break` in a new copy."""
+    """Apply the change of a `break` to a new copy."""
     make_tree(folder, exercise)
     lines = read(exercise.file).split("\n")
     bare, old, new = ([text.strip(" ") for text in each]
@@ -147,19 +146,19 @@ def make_mistake(folder, exercise):
 # ---- compiling and testing
 
 def commands():
-    """The commands with which make compiles and links, by name."""
+    """make's commands to compile and link, by name."""
     pairs = (line.partition("=") for line in read(BUILD + "/exercises.txt").split("\n"))
     return {name: words.split() for name, _, words in pairs}
 
 
 def run(words, **more):
-    """Run a command; return its exit status and all that it prints."""
+    """Run a command; return its exit status and output."""
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
     return done.returncode, done.stdout
 
 
 def run_suite(folder, exercise, case):
-    """Compile the copy, link it into the suite, and run that."""
+    """Compile the copy, link it into the suite, and run the suite."""
     how, suite, source = commands(), exercise.suite, exercise.key("source") or exercise.file
     path = os.path.splitext(glob.glob(f"tests/*/{suite}.c*")[0])[0]
     objects, rest = f"{BUILD}/{path}.o", how["with"]
@@ -182,11 +181,12 @@ def run_suite(folder, exercise, case):
 
 
 def count(folder, exercise):
-    """Multiplications of the solution on the problem of `counts:`, and those of the formula."""
+    """Count multiplications of the solution on the problem of `counts:`."""
     how, program = commands(), os.path.abspath(folder + "/count")
     source = f'namespace counting {{\n#include "{exercise.file}"\n}}'
     compiling = [*how["count"], "-x", "c++", "-c", "-", "-o", "counted.o"]
-    linking = [*how["link"], f"{BUILD}/tests/tools/exercise_count.o", f"{folder}/counted.o", *how["with"], "-o", program]
+    objects = f"{BUILD}/tests/tools/exercise_count.o", f"{folder}/counted.o"
+    linking = [*how["link"], *objects, *how["with"], "-o", program]
     counting = [program, *exercise.key("counts").split(" ", 3)]
     for words, more in (compiling, {"cwd": folder, "input": source}), (linking, {}), (counting, {}):
         status, said = run(words, **more)
@@ -200,7 +200,7 @@ def count(folder, exercise):
 
 
 def solve(folder, exercise, case=None):
-    """All tests pass, with no more multiplications than the formula."""
+    """The result of the tests, and of counting if they pass."""
     result = run_suite(folder, exercise, exercise.key("case") if case is None else case)
     if result.passed and exercise.key("counts"):
         counted = count(folder, exercise)
@@ -210,20 +210,20 @@ def solve(folder, exercise, case=None):
 
 
 def explain(folder, exercise, result):
-    """The message about failed tests."""
+    """Print why a solution fails."""
     if result.counts:
         made, expected = result.counts
-        print(f"The result is right, and the price is not: {made} multiplications where {expected} do "
+        print(f"The result is right but costs too much: {made} multiplications, expected {expected} "
               f"({exercise.key('counts')}).")
     elif result.failed:
         for said in filter(None, (exercise.section("When " + test) for test in result.failed)):
             print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
-        print("Not yet. What fell:", *result.failed)
+        print("Not yet. Failed:", *result.failed)
         print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
     else:
         wrong = re.findall(".*(?:error|undefined).*", result.said)
         print(*(line.replace(folder + "/", "") for line in wrong[:5]), sep="\n")
-        print("It does not compile yet, or does not end.")
+        print("It does not compile or end yet.")
 
 
 # ---- answers
@@ -257,7 +257,7 @@ def check_answer(exercise, answer):
         raise Wrong(f"{n}: the command prints nothing")
     print(found)
     right = near(answer, found, float(exercise.key("within") or 1))
-    other = f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book."
+    other = f"Not {answer}, as you said.  make hint N={n}, or the answers at the end of the book."
     print("Right." if right else other)
     return right
 
@@ -269,11 +269,11 @@ def check_break(exercise, answer):
     make_mistake(folder, exercise)
     result = solve(folder, exercise, case="")
     if result.passed:
-        raise Wrong(f"{n}: no proof falls")
+        raise Wrong(f"{n}: no proof fails")
     if not result.failed:
         explain(folder, exercise, result)
         return False
-    print(f"What falls in {exercise.suite}:", *result.failed, sep="\n    ")
+    print(f"Failed in {exercise.suite}:", *result.failed, sep="\n    ")
     wrong = [name for name in answer.split() if name not in result.failed]
     print("Not among them: " + " ".join(wrong) if wrong else "Right.")
     return not wrong

@@ -1,9 +1,9 @@
-/* exercise_count.c -- the multiplications of an exercise's solution, and those of its formula
+/* exercise_count.c -- prints the multiplications of an exercise's solution, and those of its formula
  *
  *     exercise_count OPERATOR CHANNELS SIZES OPTIONS      lisa 8 D=3 "--grid 5x4 --heads 2"
  *
- * Runs the counting build (counting.h) of the naive form once on one image.  tests/tools/exercise.py links it with the
- * solution. It is a suite of one test because fixture() needs Check. */
+ * Runs the counting build (counting.h) of the naive form on one image.  exercise.py links it with the solution.  It is
+ * a suite of one test, since fixture() needs Check. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ int main(int count, char **words)
 {
     if (count != 5 || !operator_find(words[1])) return 2;
     word = words;
-    Suite *suite = suite_create("the price of a solution");
+    Suite *suite = suite_create("the cost of a solution");
     tcase_add_test(add_case(suite, "counted"), multiplications_of_a_solution);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK);

@@ -2,14 +2,13 @@
 """Run libFuzzer on the targets of fuzz.h.
 
     [RUNS=20000] [TARGET=forms] [SEED=1] fuzz.py BUILD      run BUILD/fuzzer and BUILD/double/fuzzer
-    fuzz.py BUILD covered       the share of lines that all inputs reach, into the table of promises; needs
+    fuzz.py BUILD covered       record the share of lines that all inputs reach in tests/fuzz/promises.tsv; needs
                                 BUILD/covered/fuzzer, the float build with clang's counters
 
-RUNS is the number of executions of `forms` in each precision; TARGETS has multiples for the others, which take about
-as long.  BUILD/corpus keeps inputs that reach new code.  With SEED, a run starts from tests/fuzz, with one thread and
-without the operands of comparisons, which may be addresses: one seed gives one result.  Inputs that find a defect go
-into BUILD/finds.  Each run adds a line to BUILD/runs.tsv: target, precision, seconds, executions, edges reached.  The
-exit status is 0 if nothing was found.
+RUNS is the number of executions of `forms` in each precision; TARGETS has multiples for the others.  BUILD/corpus keeps
+inputs that reach new code, BUILD/finds inputs that find a defect.  A run with SEED is reproducible: it starts from
+tests/fuzz, with one thread and without the operands of comparisons, which may be addresses.  Each run adds a line to
+BUILD/runs.tsv: target, precision, seconds, executions, edges reached.  The exit status is 0 if nothing was found.
 """
 
 import glob
@@ -22,11 +21,11 @@ import sys
 
 import promise
 
-# Target, precision, executions for one of RUNS, largest input in bytes.
+# Target, precision, executions per run of RUNS, largest input in bytes.
 TARGETS = [("safetensors", "float", 20, 4096), ("images", "float", 8, 4096), ("command", "float", 8, 2048),
            ("forms", "float", 1, 200), ("forms", "double", 1, 200)]
 
-# Parts of the sources, and the paths that belong to them.
+# Parts of the sources, and a pattern of their paths.
 PARTS = {"tensors": "safetensors", "images and tokens": "images|tokens", "program": "reference/cli",
          "naive/": "^naive", "fast/": "^fast/([^c]|chopd)"}
 
@@ -36,7 +35,7 @@ def default(name, value):
 
 
 def write_words(path):
-    """The dictionary: words.dict, and the names that the declarations have."""
+    """Write the dictionary: words.dict and all names in declarations."""
     names = set()
     for file in glob.glob("reference/**/*.[ch]", recursive=True) + glob.glob("naive/*.[ch]") \
             + glob.glob("fast/**/*.[ch]", recursive=True):
@@ -48,7 +47,7 @@ def write_words(path):
 
 
 def run(build, corpus, target, precision, runs, most, seed):
-    """Run one target; return True if nothing was found."""
+    """Run one target; return true if nothing was found."""
     program = build + ("/double" if precision == "double" else "") + "/fuzzer"
     finds, log = f"{build}/finds/{target}-{precision}-", f"{build}/{target}-{precision}.log"
     os.makedirs(f"{corpus}/{target}", exist_ok=True)
@@ -96,7 +95,7 @@ def fuzz(build):
 
 
 def covered(build):
-    """Lines that the inputs of BUILD/corpus and tests/fuzz reach."""
+    """Record the share of lines that the inputs of BUILD/corpus and tests/fuzz reach."""
     tools = os.path.dirname(subprocess.run(["clang", "-print-prog-name=llvm-cov"], stdout=subprocess.PIPE, text=True,
                                            check=True).stdout)
     profiles, program = build + "/profiles", build + "/covered/fuzzer"

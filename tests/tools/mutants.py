@@ -3,13 +3,12 @@
 
     make mutants [ONLY=pattern]
 
-The table has one mutation per row: path, old text (it occurs exactly once; \\n, \\t and \\\\ as in C), new text,
-build (float, double, exact, address), suites, why.  A suite is arena (tests/runtime/test_arena.c) or
-program (tests/cli/test_program.py); cuda@lisa sets OPERATOR=lisa.  Suites run in their order up to the first
-failure, signal or time limit, which detects the mutation.  "equivalent" in their place marks a mutation that nothing
-can detect.  Only the objects that depend on the path are compiled, by make's own commands, and linked in front of the
-archives.  These are errors: a row that does not apply, a mutation that does not compile or changes no object, a suite
-that fails without mutations.
+Columns: path, old text (occurs exactly once; \\n, \\t and \\\\ as in C), new text, build (float, double, exact,
+address), suites, why.  Suite arena is tests/runtime/test_arena.c, program tests/cli/test_program.py; cuda@lisa sets
+OPERATOR=lisa.  Suites run in order until a failure, signal or time limit detects the mutation; "equivalent" instead
+of suites marks a mutation that no suite can detect.  Only objects that depend on the path are compiled, by make's
+commands, and linked before the archives.  Errors: a row that does not apply, a mutation that does not compile or
+changes no object, a suite that fails without a mutation.
 """
 import concurrent.futures
 import glob
@@ -28,7 +27,7 @@ FOLDER = {"float": BUILD, "double": BUILD + "/double", "exact": BUILD + "/exact"
 SETTINGS = {"address": ["BUILD=" + BUILD + "/sanitize", "WERROR=", "CFLAGS=" + os.environ.get("CHECKED", "")]}
 LOGS = {"address": "sanitize/tap/double"}
 JOBS, LIMIT, TOP = os.cpu_count(), 300, os.getcwd()
-RULES, SOURCES = {}, {}         # of a target: the command that makes it; of an object: all files that it is compiled from
+RULES, SOURCES = {}, {}         # target: the command that makes it; object: all files that it is compiled from
 
 
 def program(build, suite):
@@ -37,7 +36,7 @@ def program(build, suite):
 
 
 def learn(build, suites):
-    """Build the suites, and learn from make how each object, archive and program is made."""
+    """Build the suites; record make's command for each object, archive and program."""
     def make(*words):
         done = subprocess.run(["make", "CUDA=", *SETTINGS.get(build, ()), *words, *(program(build, s) for s in suites)],
                               capture_output=True, text=True)
@@ -63,12 +62,14 @@ class Mutant:
         self.copy, self.path, self.made = copy, path, set()
 
     def depends(self, target):
-        if target in SOURCES or target.endswith("naive_in_double.o") and self.path.startswith("fast/"):   # naive_in_double.o: naive forms alone
+        # naive_in_double.o contains naive forms only.
+        if target in SOURCES or target.endswith("naive_in_double.o") and self.path.startswith("fast/"):
             return self.path in SOURCES.get(target, ())
-        return any(self.depends(word) for word in RULES.get(target, "").split() if word != target and word.endswith((".o", ".a")))
+        words = RULES.get(target, "").split()
+        return any(self.depends(word) for word in words if word != target and word.endswith((".o", ".a")))
 
     def word(self, word, target):
-        """Replace a word of a link command: an object that depends on the mutation is in the copy, others are outside."""
+        """Replace a word of a link command: objects that depend on the mutation are in the copy, others in TOP."""
         if word == target or word not in RULES:
             return word
         members = RULES[word].split() if word.endswith(".a") else [word]
@@ -84,7 +85,8 @@ class Mutant:
             command = re.sub(r"\S+", lambda m: self.word(m[0], target), command)
         done = subprocess.run(["sh", "-c", command], cwd=self.copy, capture_output=True, text=True)
         if done.returncode:
-            raise ValueError("; ".join([f"{target} cannot be made"] + re.findall("error.*|undefined.*", done.stderr)[:2]))
+            errors = re.findall("error.*|undefined.*", done.stderr)[:2]
+            raise ValueError("; ".join([f"{target} cannot be made", *errors]))
         self.made.add(target)
         return target
 
@@ -95,13 +97,13 @@ class Mutant:
             os.remove(to)
         if self.depends(target):
             self.make(target)
-        elif target.endswith(".py"):                            # it finds the sources by its link
+        elif target.endswith(".py"):                            # a suite finds the sources by its link
             os.symlink(os.path.join(self.copy, target[target.index("tests/"):]), to)
         else:
             os.link(target, to)
 
     def changes(self):
-        """True if an object differs from the one without the mutation."""
+        """True if the mutation changed an object."""
         def content(folder, name):
             with open(os.path.join(folder, name), "rb") as f:
                 return f.read()
@@ -109,11 +111,11 @@ class Mutant:
 
 
 def failure(build, suite, path):
-    """Run a suite and return the test that fails first, or ""."""
+    """Run a suite; return the first test that fails, or ""."""
     settings = {"DRAWS": "1", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "CK_TAP_LOG_FILE_NAME": "-",
                 "CK_TIMEOUT_MULTIPLIER": "3", "CK_FORK": "no" if build == "address" else "yes",
                 **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
-    terminal, theirs = os.openpty()                         # a terminal gets each line at once
+    terminal, theirs = os.openpty()                         # a terminal gets each line immediately
     command = [sys.executable, path] if path.endswith(".py") else [path]
     process = subprocess.Popen(command, env={**os.environ, **settings}, start_new_session=True,
                                stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
@@ -134,7 +136,7 @@ def failure(build, suite, path):
 
 
 def baseline(build, suite):
-    """The same without a mutation; a suite that `make test` has seen pass is not run again."""
+    """The same without a mutation, unless `make test` has seen the suite pass."""
     path = program(build, suite)
     log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path).removesuffix('.py')}.log"
     if os.path.exists(log) and os.path.getmtime(log) > max(map(os.path.getmtime, (path, f"{FOLDER[build]}/twicetold"))):
@@ -145,7 +147,7 @@ def baseline(build, suite):
 
 
 def meet(row, copies):
-    """Apply a row; return a line of the report, and True if a suite detects it."""
+    """Apply a row; return a line of the report, and true if a suite detects it."""
     path, old, new, build, suites, why = row
     copy, began, said = copies.get(), time.monotonic(), "is not detected"
     source = os.path.join(copy, path)
@@ -159,7 +161,7 @@ def meet(row, copies):
         mutant = Mutant(copy, path)
         for suite in suites.split():
             targets = [program(build, suite)]
-            if targets[0].endswith(".py"):                     # they run the programs of their build
+            if targets[0].endswith(".py"):                     # a suite runs the programs of its build
                 targets += [name for part in ("", "figures/*/", "tests/cli/", "lib/")
                             for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]
@@ -180,7 +182,7 @@ def meet(row, copies):
 
 
 def main():
-    for number in (signal.SIGINT, signal.SIGHUP):           # suites do not inherit that nohup ignores them
+    for number in (signal.SIGINT, signal.SIGHUP):           # so that suites do not inherit nohup's settings
         signal.signal(number, lambda *_: os._exit(130))
     with open("tests/tools/mutations.tsv") as f:
         rows = [line.rstrip("\n").split("\t") for line in f][1:]
@@ -192,7 +194,7 @@ def main():
     met = [row for row in rows if row[4] != "equivalent"]
     asked = sorted({(row[3], suite) for row in met for suite in row[4].split()})
     for build in sorted({build for build, _ in asked}):
-        learn(build, [suite for of, suite in asked if of == build])
+        learn(build, [suite for each, suite in asked if each == build])
     copies = queue.Queue()
     for job in range(JOBS):
         copy = os.path.abspath(f"{BUILD}/mutants/{job}")
@@ -202,7 +204,7 @@ def main():
         copies.put(copy)
     passed = 0
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for (build, suite), failed in zip(asked, pool.map(lambda one: baseline(*one), asked)):
+        for (build, suite), failed in zip(asked, pool.map(lambda pair: baseline(*pair), asked)):
             if failed:
                 sys.exit(f"mutants: {suite}, {build}, fails without a mutation: {failed}")
         for done in concurrent.futures.as_completed([pool.submit(meet, row, copies) for row in met]):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the last figure of a promise, and the day, into the rows of its command in tests/fuzz/promises.tsv.
+"""Write a result and today's date into a command's rows of tests/fuzz/promises.tsv.
 
     promise.py COMMAND FIGURE
 """

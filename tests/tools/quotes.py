@@ -1,16 +1,16 @@
-"""Check that quotations of papers are theirs, in statements, errata, chapters 1 to 7 and comments of tests.
+"""Check that statements, errata, chapters 1 to 7 and comments of tests quote the papers literally.
 
     python3 tests/tools/quotes.py PAPERS
 
 PAPERS is a folder with the texts lisa.md, structsa.md, elsa.md, chopd.md and hilo.md; without it nothing is checked.
-Letters and digits are compared, without case and numbers of references; an ellipsis splits a quotation.
+Compares letters and digits, without case and numbers of references; an ellipsis splits a quotation.
 """
 
 import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMES = {"LiSA": "lisa", "StructSA": "structsa", "ELSA": "elsa", "ChoP'D": "chopd", "HiLo": "hilo"}
 
 # Errors of the scans, as (printed, scanned).
@@ -22,8 +22,9 @@ OURS = {
 
 
 def plain(text):
-    """Letters and digits only, since scans split words and formulas."""
-    text = re.sub(r"\[\d[\d, ]*\]|</?[a-z]+>|\\(mathcal|mathbf|mathrm|mathsf|text|bar|hat|operatorname|left|right)\b", "", text)
+    """Letters and digits, since scans split words and formulas."""
+    text = re.sub(r"\[\d[\d, ]*\]|</?[a-z]+>", "", text)
+    text = re.sub(r"\\(mathcal|mathbf|mathrm|mathsf|text|bar|hat|operatorname|left|right)\b", "", text)
     for scanned, letters in ("\\times", "x"), ("×", "x"), ("α", "alpha"), ("\\geq", ""):
         text = text.replace(scanned, letters)
     return re.sub(r"[^a-z0-9]", "", text.lower())
@@ -52,7 +53,8 @@ def of_pages():
         path = f"chapters/{page}.md"
         text = (ROOT / path).read_text(encoding="utf-8")
         blank = lambda found: re.sub(r"[^\n]", " ", found.group())
-        for pattern in (r"<!-- code:.*?<!-- /code -->", r"```.*?```", r"^    .*$", r"`[^`\n]*`", r"<[^<>\n]*>", r"\]\([^)]*\)"):
+        for pattern in (r"<!-- code:.*?<!-- /code -->", r"```.*?```", r"^    .*$", r"`[^`\n]*`", r"<[^<>\n]*>",
+                        r"\]\([^)]*\)"):
             text = re.sub(pattern, blank, text, flags=re.S if "code" in pattern or "```" in pattern else re.M)
         section, number = paper, 1
         for block in re.split(r"(\n[ \t]*\n|\n(?=\|))", text):
@@ -66,7 +68,7 @@ def of_pages():
 
 def of_claims():
     """Comments of tests that name a paper, or whose suite does."""
-    for path in sorted([*ROOT.glob("tests/*.c"), *ROOT.glob("tests/exact/*.cc")]):
+    for path in sorted([*ROOT.glob("tests/*/*.c"), *ROOT.glob("tests/exact/*.cc")]):
         text = path.read_text(encoding="utf-8")
         for comment in re.finditer(r"/\*((?:(?!\*/).)*)\*/\nSTART_TEST", text, flags=re.S):
             words = re.sub(r"\n \* ?", "\n", comment.group(1))

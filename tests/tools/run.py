@@ -3,11 +3,11 @@
 
     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book] [browser]
 
-Prints a line for each suite, its failures and its skipped tests.  $TAP/{float,double,exact} ($BUILD/tap/...) has the
-whole output (.log) and the results (.tap) of each suite.  `book` then checks the pages against the results, `browser` in
-a browser.  The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.  One more failure
-is a suite without its closing line, with a bad exit status but no failure, or that takes longer than LIMIT seconds.
-JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
+Prints a line per suite, its failures and its skipped tests, and at the end "N passed, N failed, N skipped".  The exit
+status is 0 if nothing failed.  $TAP/{float,double,exact} (default $BUILD/tap/...) has the output (.log) and the results
+(.tap) of each suite.  `book` checks the pages against the results, `browser` in a browser.  A suite also fails without
+its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest of the last
+run ($BUILD/seconds) first.
 """
 
 import concurrent.futures
@@ -33,17 +33,17 @@ BOOK = {"book": [sys.executable, "chapters/tools/book.py", "check", TAP],
         "browser": [sys.executable, "chapters/tools/book.py", "browse", BUILD + "/layout"]}
 
 CLOSING = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
-GRACE = 10      # seconds that a suite has to end when told to
+GRACE = 10      # seconds for a suite to end after SIGTERM
 
 
 class Runner:
-    """Starts programs, each in a process group of its own, and ends all of them on an interruption."""
+    """Runs programs, each in its own process group, and ends all of them on an interruption."""
 
     def __init__(self):
         self.running, self.stopped, self.lock = set(), False, threading.Lock()
 
     def run(self, command, log, limit=None):
-        """Run a command and append its output to a file; return its exit status as a shell has it, and its seconds."""
+        """Run a command and append its output to a file; return its exit status, as in a shell, and its seconds."""
         started = time.monotonic()
         with open(log, "a") as out:
             try:
@@ -69,12 +69,12 @@ class Runner:
         with self.lock:
             self.stopped, running = True, list(self.running)
         for process in running:
-            tell(process, signal.SIGTERM)
+            send(process, signal.SIGTERM)
         for process in running:
             end(process)
 
 
-def tell(process, number):
+def send(process, number):
     try:
         os.killpg(process.pid, number)
     except ProcessLookupError:
@@ -82,13 +82,13 @@ def tell(process, number):
 
 
 def end(process):
-    """End a process group: Check ends the test that runs; what then still runs is killed."""
-    tell(process, signal.SIGTERM)
+    """End a process group by SIGTERM, which Check forwards to its test, then by SIGKILL."""
+    send(process, signal.SIGTERM)
     try:
         process.wait(GRACE)
     except subprocess.TimeoutExpired:
         pass
-    tell(process, signal.SIGKILL)
+    send(process, signal.SIGKILL)
     process.wait()
 
 
@@ -99,12 +99,12 @@ def place(program):
 
 
 def command(program):
-    """How a suite is started; one in Python puts the wrapper before the programs that it runs."""
+    """The command of a suite; a Python suite uses the wrapper for the programs that it runs."""
     return [sys.executable, program] if program.endswith(".py") else [*WRAPPER, program]
 
 
 def last_seconds():
-    """Seconds of each program when it last ran."""
+    """Seconds of each program in its last run."""
     try:
         with open(SECONDS) as f:
             return {program: float(seconds) for seconds, program in map(str.split, f)}
@@ -116,12 +116,12 @@ def remember(program, seconds):
     known = last_seconds()
     known.pop(program, None)
     with open(SECONDS + ".new", "w") as f:
-        f.writelines(f"{of:g} {name}\n" for name, of in [*known.items(), (program, seconds)])
+        f.writelines(f"{took:g} {name}\n" for name, took in [*known.items(), (program, seconds)])
     os.replace(SECONDS + ".new", SECONDS)
 
 
 def report(program, status, seconds):
-    """Print the results of a suite that has ended; return how many of its tests passed, failed and were skipped."""
+    """Print the results of a suite; return the numbers of tests that passed, failed and were skipped."""
     to = place(program)
     with open(to + ".log", errors="replace") as f:
         said = f.read()
@@ -146,7 +146,7 @@ def report(program, status, seconds):
 
 
 def check_book(runner, commands):
-    """Run the checks of the book; the file book.log has what they print."""
+    """Run the checks of the book, with their output in book.log."""
     print("the book", flush=True)
     log, said, broken = TAP + "/book.log", "", 0
     for command in commands:
@@ -165,7 +165,7 @@ def check_book(runner, commands):
 
 def main(tasks):
     suites = [task for task in tasks if task not in BOOK]
-    # Threads that spin would slow each other down.
+    # Spinning threads would slow each other down.
     for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):
         os.environ[name] = os.environ.get(name) or value
     os.environ["CK_TAP_LOG_FILE_NAME"] = "-"

@@ -1,4 +1,4 @@
-"""test_exercises.py -- each page of chapters/exercises, tested as its kind asks (tests/tools/exercise.py)"""
+"""test_exercises.py -- each page of chapters/exercises, by its kind (tests/tools/exercise.py)"""
 import glob
 import os
 import subprocess
@@ -15,7 +15,7 @@ EXERCISE = "tests/tools/exercise.py"
 
 
 class Exercises(suite.Case):
-    """The scratch copy of an exercise is in the test's folder, but commands run in the top folder."""
+    """The scratch copy is in the test's folder; commands run in the top folder."""
 
     def setUp(self):
         super().setUp()
@@ -31,7 +31,7 @@ class Exercises(suite.Case):
                 check(page)
 
     def reject(self, page, name, lines):
-        """Put a wrong answer into the hole; return True if it is right, but multiplies too often."""
+        """Put a wrong answer into the hole; return true if its result is right but it multiplies too often."""
         exercise.fill(self.copy, page, lines)
         result = exercise.solve(self.copy, page)
         with self.subTest(f"{page.number}, {name}"):
@@ -53,8 +53,8 @@ class Exercises(suite.Case):
         self.assertEqual([name for name in named if f"START_TEST({name})" not in tests], [], "no test has this name")
 
     def test_holes_are_closed_by_the_solution_alone(self):
-        """The source's own lines pass; the hole and at least two wrong answers compile and fail.  Where multiplications
-        are counted, an answer that is right but multiplies more often is rejected."""
+        """The source's own lines pass; the hole and at least two wrong answers compile and fail.  If multiplications
+        are counted, one wrong answer is right but multiplies too often."""
         self.for_each_page("hole", self.check_hole)
 
     def check_prediction(self, page):
@@ -81,7 +81,7 @@ class Exercises(suite.Case):
         self.assertFalse(result.passed, "no test fails")
         self.assertEqual([*result.failed], sorted(page.key("falls").split()), "" if result.failed else result.said)
 
-    def test_mistakes_fell_the_proofs_named(self):
+    def test_mistakes_fail_the_named_tests(self):
         """Exactly the tests that the page names fail."""
         self.for_each_page("break", self.check_mistake)
 

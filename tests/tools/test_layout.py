@@ -1,7 +1,4 @@
-"""test_layout.py -- which file may include which
-
-Reads every #include "..." of the tree.  A file belongs to the longest folder of MAY_INCLUDE that holds it.
-"""
+"""test_layout.py -- which file may include which; a file belongs to the longest folder of MAY_INCLUDE that holds it"""
 import os
 import re
 import sys
@@ -14,7 +11,8 @@ CONTRACTS, RUNTIME, IO = "reference", "reference/runtime", "reference/io"
 NETWORKS, CLI, LIBRARY = "reference/networks", "reference/cli", "reference/library"
 LISA_CIRCLES = "fast/circulant.h", "fast/tuned/lisa/fft.h"
 
-# Folders, and single files of others.  Every folder may include itself; naive and fast never meet.
+# Folders, and single files of others, that a folder may include besides itself.  naive and fast never include each
+# other.
 MAY_INCLUDE = {
     CONTRACTS: (RUNTIME,),
     RUNTIME: (),
@@ -44,12 +42,12 @@ INCLUDES = {file: [os.path.normpath(os.path.join(os.path.dirname(file), path))
                    for path in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text_of(file), re.M)] for file in FILES}
 
 
-def room_of(file):
+def folder_of(file):
     return max((folder for folder in MAY_INCLUDE if file.startswith(folder + "/")), key=len)
 
 
 def module_of(file):
-    """A header and its source are one module.  emulator.h is a part of device.h, which alone includes it."""
+    """A header and its source are one module.  emulator.h and requests.h are parts of device.h."""
     return re.sub(r"^fast/cuda/(emulator|requests)$", "fast/cuda/device", os.path.splitext(file)[0])
 
 
@@ -60,14 +58,14 @@ class Layout(unittest.TestCase):
 
     def test_folders_include_what_they_may(self):
         def may(file, path):
-            room = room_of(file)
-            return {room_of(path), path} & {room, *MAY_INCLUDE[room]}
+            folder = folder_of(file)
+            return {folder_of(path), path} & {folder, *MAY_INCLUDE[folder]}
 
         self.assertEqual([(file, path) for file in FILES for path in INCLUDES[file]
                           if path in FILES and not may(file, path)], [])
 
     def test_no_includes_form_a_circle(self):
-        """Take away modules that include none, or that none includes, until nothing changes: circles are left."""
+        """Remove modules that include none or that none includes until nothing changes: only circles stay."""
         left = {module_of(file): set() for file in FILES}
         for file in FILES:
             left[module_of(file)] |= {module_of(path) for path in INCLUDES[file]} - {module_of(file)}

@@ -96,7 +96,8 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
     for (size_t n, end; team_next_range(t, tokens, TILE, &n, &end);)
         for (; n < end; n++)
-            for (size_t head = 0; head < 2 * params->h; head++) normalise_row(heads->qkv + n * row + head * params->c, params->c);
+            for (size_t head = 0; head < 2 * params->h; head++)
+                normalise_row(heads->qkv + n * row + head * params->c, params->c);
     team_barrier(t);
 
     /* Step 2: the tiles of all heads. */

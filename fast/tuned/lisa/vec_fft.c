@@ -76,7 +76,8 @@ void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)
     }
     fft->n = n;
     fft->stages = split(digit, n);
-    arena_objects(arena, PERSISTENT, &fft->places, "the places of a transform", fft->stages, 2 * n, sizeof *fft->places);
+    arena_objects(arena, PERSISTENT, &fft->places, "the places of a transform", fft->stages, 2 * n,
+                  sizeof *fft->places);
     arena_reals(arena, PERSISTENT, &fft->twiddles, "the twiddle factors", fft->stages, n, 2);
 }
 

@@ -1,7 +1,7 @@
 /* cblas.c -- products of matrices in loops; see cblas.h
  *
- * Both layouts of b have a sum that suits vectors: along the rows of b, or along k where b is transposed.  The large
- * projections are packed (fast/tuned/packed_linear.h) and do not come here. */
+ * The inner loops are vectorised: along the rows of b, or along k if b is transposed.  The large projections are packed
+ * (fast/tuned/packed_linear.h) and do not use this. */
 
 #include "cblas.h"
 #include <stddef.h>
@@ -30,7 +30,7 @@ void cblas_sgemm(int order, int turn_a, int turn_b, int m, int n, int k, float a
         float row[AT_ONCE], *c_i = c + i * (size_t)c_stride;
         for (size_t j = 0; j < columns && beta == 0; j++) c_i[j] = 0;
 
-        /* Some terms at a time: row i of a, side by side, then all that it meets. */
+        /* Copy AT_ONCE terms of row i of a, then multiply them with b. */
         for (size_t from = 0; from < terms; from += AT_ONCE) {
             size_t count = terms - from < AT_ONCE ? terms - from : AT_ONCE;
             for (size_t t = from; t < from + count; t++)

@@ -1,4 +1,4 @@
-/* cblas.h -- the one product of BLAS that reference/runtime/linear.c calls, for WebAssembly, which has no BLAS; see live.c */
+/* cblas.h -- the function of BLAS that reference/runtime/product.c calls, for WebAssembly, which has no BLAS */
 
 #ifndef TWICETOLD_LIVE_CBLAS_H
 #define TWICETOLD_LIVE_CBLAS_H
@@ -6,8 +6,7 @@
 enum { CblasRowMajor = 101 };
 enum { CblasNoTrans = 111, CblasTrans = 112 };
 
-/* c [m][n] = a b + beta c for beta of 0 or 1, a [m][k] and b [k][n]; or either of
- * them transposed in memory.  alpha is 1. */
+/* c [m][n] = a b + beta c, a [m][k] and b [k][n], each possibly transposed in memory.  beta is 0 or 1, alpha is 1. */
 void cblas_sgemm(int order, int turn_a, int turn_b, int m, int n, int k, float alpha, const float *a, int a_stride,
                  const float *b, int b_stride, float beta, float *c, int c_stride);
 

@@ -3,14 +3,14 @@
  * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures (chapters/live/).  A
  * script sees the memory of the module and functions over numbers.  Words go both ways through one text, live_text():
  *
- *     live_open      "lisa --grid 14x14 --heads 3": a problem, its options chosen
- *     live_shape     "B=1 C=48 D=8 -w_o": its sizes, the tensors it does without;
- *     live_bind      or every tensor as "x 1 196 48", a line each
- *     live_tensors   asks where they lie: "x 1 196 48 @ADDRESS", a line each, y last
- *     live_draw      parameters at random
- *     live_plan      "naive" or "fast": one form of it, prepared
- *     live_load      parameters have changed
- *     live_run       y from x, this many times
+ *     live_open      "lisa --grid 14x14 --heads 3": creates a problem with these options
+ *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, and the tensors that it leaves out
+ *     live_bind      or sets the shapes of all tensors, "x 1 196 48", one line each
+ *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
+ *     live_draw      sets random parameters
+ *     live_plan      "naive" or "fast": prepares this form
+ *     live_load      loads parameters that have changed
+ *     live_run       computes y from x, this many times
  *
  * After an error a function returns 0, or the code of its status, and leaves the message in the text. */
 
@@ -26,16 +26,16 @@
 
 enum { TEXT = 1 << 14, WORDS = 64 };
 
-/* The most memory that a page may take. */
-static const size_t most = (size_t)1 << 30;
+/* The memory limit of a page. */
+static const size_t memory_limit = (size_t)1 << 30;
 
 struct live {
     struct problem problem;
-    char *options;              /* which the problem points into */
+    char *options;              /* the problem points to them */
     real *x, *y, *parameters;
 };
 
-/* No kernels here, and no layers of whole networks. */
+/* Whole networks are not compiled to WebAssembly, so there are no layers. */
 const struct form_row layer_forms[] = {{NULL, NULL}};
 
 const struct declaration *layer_find(const char *name)
@@ -51,15 +51,16 @@ char *LIVE(live_text)(void)
     return text;
 }
 
-static int said(status s)
+/* Writes the message of an error into the text; returns the code. */
+static int report(status s)
 {
     if (s.code) snprintf(text, sizeof text, "%s", s.message);
     return s.code;
 }
 
-/* Append to the text. */
-static void tell(const char *format, ...) PRINTF_LIKE(1, 2);
-static void tell(const char *format, ...)
+/* Appends to the text. */
+static void append(const char *format, ...) PRINTF_LIKE(1, 2);
+static void append(const char *format, ...)
 {
     size_t at = strlen(text);
     va_list arguments;
@@ -68,16 +69,16 @@ static void tell(const char *format, ...)
     va_end(arguments);
 }
 
-/* Operators and the names of their forms, a line for each operator. */
+/* Lists the operators and the names of their forms, one operator a line. */
 void LIVE(live_list)(void)
 {
     const struct declaration *d;
     const struct form *form;
     text[0] = '\0';
     for (int o = 0; (d = operator_at(o)); o++) {
-        tell("%s", d->name);
-        for (int f = 0; (form = operator_form_at(d, f)); f++) tell(" %s", form->name);
-        tell("\n");
+        append("%s", d->name);
+        for (int f = 0; (form = operator_form_at(d, f)); f++) append(" %s", form->name);
+        append("\n");
     }
 }
 
@@ -106,23 +107,23 @@ struct live *LIVE(live_open)(void)
     const char *word[WORDS];
     const struct declaration *d;
     struct live *l = calloc(1, sizeof *l);
-    memory_set_limit(most);
+    memory_set_limit(memory_limit);
     if (l) l->options = strdup(text);
     if (!l || !l->options) {
-        said(out_of_memory("a problem"));
+        report(out_of_memory("a problem"));
         live_close(l);
         return NULL;
     }
     int count = words(word, l->options);
     status s = operator_named(&d, count ? word[0] : NULL);
     if (!s.code) s = problem_create(&l->problem, d, count - 1, word + 1);
-    if (!said(s)) return l;
+    if (!report(s)) return l;
     live_close(l);
     return NULL;
 }
 
-/* Allocate x and y; bind x. */
-static status place(struct live *l)
+/* Allocates x and y, and binds x. */
+static status allocate(struct live *l)
 {
     size_t inputs = problem_input_count(&l->problem), outputs = problem_output_count(&l->problem);
     l->x = memory_reals(inputs, 1, 1, 1);
@@ -156,13 +157,13 @@ int LIVE(live_shape)(struct live *l)
     word[count < WORDS ? count : WORDS] = NULL;
     if (!s.code) s = problem_shape(&l->problem, is_left_out, word);
     if (!s.code) s = problem_draw(&l->problem, 1, &l->parameters);
-    if (!s.code) s = place(l);
-    return said(s);
+    if (!s.code) s = allocate(l);
+    return report(s);
 }
 
 int LIVE(live_draw)(struct live *l, int seed)
 {
-    return said(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters));
+    return report(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters));
 }
 
 /* Tensors of the shapes that the text lists.  The script fills in their numbers. */
@@ -203,16 +204,17 @@ int LIVE(live_bind)(struct live *l)
             l->problem.tensor[t].data = l->parameters + at;
             at += l->problem.tensor[t].count;
         }
-    if (!s.code) s = place(l);
+    if (!s.code) s = allocate(l);
     free(lines);
-    return said(s);
+    return report(s);
 }
 
-static void tell_place(const char *name, int axes, const size_t *size, const real *data)
+/* Appends a line for a tensor: name, shape, address. */
+static void append_address(const char *name, int axes, const size_t *size, const real *data)
 {
-    tell("%s", name);
-    for (int a = 0; a < axes; a++) tell(" %zu", size[a]);
-    tell(" @%zu\n", (size_t)data);
+    append("%s", name);
+    for (int a = 0; a < axes; a++) append(" %zu", size[a]);
+    append(" @%zu\n", (size_t)data);
 }
 
 void LIVE(live_tensors)(struct live *l)
@@ -223,13 +225,13 @@ void LIVE(live_tensors)(struct live *l)
     text[0] = '\0';
     for (int t = 0; p->declaration->tensors[t].name; t++)
         if (p->tensor[t].present)
-            tell_place(p->declaration->tensors[t].name, p->tensor[t].axes, p->tensor[t].size, p->tensor[t].data);
-    if (!problem_output_shape(p, &axes, size).code) tell_place("y", axes, size, l->y);
+            append_address(p->declaration->tensors[t].name, p->tensor[t].axes, p->tensor[t].size, p->tensor[t].data);
+    if (!problem_output_shape(p, &axes, size).code) append_address("y", axes, size, l->y);
 }
 
 /* ---- its forms ---------------------------------------------------------------- */
 
-/* Check the numbers that the script has written. */
+/* Checks the numbers that the script has written. */
 static status check(const struct problem *p)
 {
     return p->declaration->check ? p->declaration->check(p) : status_ok();
@@ -242,7 +244,7 @@ struct plan *LIVE(live_plan)(struct live *l)
     status s = plan ? form_named(&form, l->problem.declaration, text, NULL) : out_of_memory("a plan");
     if (!s.code) s = check(&l->problem);
     if (!s.code) s = plan_create(plan, &l->problem, form, 1);
-    if (!said(s)) return plan;
+    if (!report(s)) return plan;
     free(plan);
     return NULL;
 }
@@ -250,14 +252,14 @@ struct plan *LIVE(live_plan)(struct live *l)
 int LIVE(live_load)(struct plan *plan)
 {
     status s = check(plan->problem);
-    return said(s.code ? s : plan_load(plan));
+    return report(s.code ? s : plan_load(plan));
 }
 
 int LIVE(live_run)(struct live *l, struct plan *plan, int times)
 {
     status s = status_ok();
     for (int t = 0; t < times && !s.code; t++) s = plan_run(plan, l->y, l->x);
-    return said(s);
+    return report(s);
 }
 
 double LIVE(live_multiply_adds)(const struct live *l, const struct plan *plan)

@@ -3,15 +3,14 @@
  *     o_n = offset_w patch(n) + offset_b                      (dy, dx) of each of the 4 taps
  *     y_n = gelu(norm(W [x(p_nt + o_nt) of all taps t] + b))
  *
- * p_nt is where tap t of patch n stands, taps row-major; between tokens x is bilinear, and off the
- * plane it is zero: a point half a step outside sees half of the border's token.
- * LITv2's way from stage to stage, and its order: columns of W are [C][2][2].
+ * p_nt is the position of tap t of patch n, taps row-major.  Between tokens x is interpolated bilinearly; off the plane
+ * it is zero, so a point half a step outside has half the value of the border.  LITv2 has this layer between stages,
+ * with this order of weights: columns of W are [C][2][2].
  *
- * The batch norm (epsilon 1e-5) is folded into W and b when they are loaded.  Samples are
- * gathered a tile at a time and multiplied.
+ * load folds the batch norm (epsilon 1e-5) into W and b.  Samples are gathered tile by tile and multiplied.
  *
- * Cost: B N/4 (8 C^2 + 32 C + 16 C) multiply-adds: the convolution, that of the offsets, four
- * factors for each sample.  Memory: W and the offsets' weights once more, a tile for each thread. */
+ * Cost: B N/4 (8 C^2 + 32 C + 16 C) multiply-adds: the convolution, that of the offsets, four factors for each sample.
+ * Memory: packed copies of both weights, a tile for each thread. */
 
 #include "layer.h"
 #include <tgmath.h>
@@ -24,9 +23,9 @@ struct deform {
 };
 
 struct deform_form {
-    struct linear map, offset_map;          /* of rows [4][C]; the first with the norm */
-    real *w, *b, *offset_w, *factor;        /* while loading: [2C][4][C], [2C], [8][4][C], [2C] */
-    real *rows, *offsets;       /* of each thread [tile][4][C], [tile][8] */
+    struct linear map, offset_map;          /* of rows [4][C]; map includes the norm */
+    real *w, *b, *offset_w, *factor;        /* LOAD_SCRATCH: [2C][4][C], [2C], [8][4][C], [2C] */
+    real *rows, *offsets;                   /* PER_THREAD: [tile][4][C], [tile][8] */
 };
 
 static const struct option options[] = {LAYER_GRID(2, 2, "HxW, even"), {0}};
@@ -36,7 +35,7 @@ static const struct tensor_row tensors[] = {
     {.name = "w", .shape = "2*C C 2 2", .fan_in = "4*C", .meaning = "the convolution of the samples"},
     {.name = "b", .shape = "2*C", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
     {.name = "offset_w", .shape = "8 C 2 2", .fan_in = "4*C",
-     .meaning = "the convolution that says where to sample, dy and dx"},
+     .meaning = "the convolution that computes the offsets dy and dx"},
     {.name = "offset_b", .shape = "8", .optional = true, .fan_in = "4*C", .meaning = "its bias"},
     {.name = "norm_g", .shape = "2*C", .fan_in = "1", .adjust = layer_adjust_gain, .meaning = "gain of the batch norm"},
     {.name = "norm_b", .shape = "2*C", .fan_in = "C", .meaning = "its bias"},
@@ -62,14 +61,14 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* row <- x at (y, z), bilinear, zero off the plane.  NaN there, in place of a number, is NaN here. */
+/* row <- x at (y, z), bilinear, zero off the plane.  If a coordinate is NaN, so is the row. */
 static void sample(real *row, const real *x, const struct deform *p, real y, real z)
 {
     size_t C = p->C;
     bool outside = y <= -1 || z <= -1 || y >= (real)p->H || z >= (real)p->W;
-    bool nowhere = isnan(y) || isnan(z);
-    if (outside || nowhere) {
-        for (size_t c = 0; c < C; c++) row[c] = nowhere ? y + z : 0;
+    bool nan = isnan(y) || isnan(z);
+    if (outside || nan) {
+        for (size_t c = 0; c < C; c++) row[c] = nan ? y + z : 0;
         return;
     }
     real top = floor(y), left = floor(z), down = y - top, right = z - left;
@@ -101,7 +100,7 @@ static void run_chunk(const struct team *t)
     real *offsets = arena_thread(&t->plan->arena, f->offsets, t->thread);
 
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
-        /* Step 1: the patches as they stand, and where each tap is moved. */
+        /* Step 1: the patches without offsets, and the offset of each tap. */
         for (size_t i = n; i < end; i++) {
             size_t at = i % patches, first = at / half * 2 * p->W + at % half * 2;
             const real *x = t->x + (i / patches * p->N + first) * C;
@@ -110,7 +109,7 @@ static void run_chunk(const struct team *t)
         }
         linear_apply(offsets, 2 * TAPS, rows, width, &f->offset_map, end - n, 0, 1);
 
-        /* Step 2: the samples there. */
+        /* Step 2: the samples at the moved taps. */
         for (size_t i = n; i < end; i++) {
             size_t at = i % patches, row = at / half * 2, column = at % half * 2;
             const real *o = offsets + (i - n) * 2 * TAPS;

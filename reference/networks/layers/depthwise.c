@@ -1,31 +1,31 @@
-/* depthwise.c -- a convolution of each channel by itself
+/* depthwise.c -- a convolution of each channel
  *
  *     y_nc = b_c + sum_m w_cm x_{n+m,c}
  *
- * over a window of odd sizes around n, zeros off the grid.  With --kind mean all w are 1/M, zeros off the grid count
- * too, and there is no b.  A token is summed a vector of channels at a time.
+ * over a window of odd sizes around n, zeros off the grid.  With --kind mean all w are 1/M, also next to the border,
+ * and there is no b.  The inner loop is over vectors of channels.
  *
- * Cost: B N M C multiply-adds; the weights once more, and 2 M pointers for each thread. */
+ * Cost: B N M C multiply-adds.  Memory: a copy of the weights, 2 M pointers for each thread. */
 
 #include "layer.h"
 
 struct depthwise {
     size_t B, N, C, M;
-    size_t grid[GRID_AXES], size[GRID_AXES];    /* last is fastest */
+    size_t grid[GRID_AXES], size[GRID_AXES];    /* the last is the fastest */
     bool mean;
     const real *w, *b;
 };
 
 struct depthwise_form {
     real *w;                    /* [M][C] */
-    const real **taps;          /* of each thread [2][M]: rows of x, and of weights */
+    const real **taps;          /* PER_THREAD [2][M]: rows of x, and of weights */
 };
 
 static const struct option options[] = {
     LAYER_GRID(1, 3, "N, HxW or TxHxW"),
     {.name = "size", .kind = OPTION_KERNEL, .letter = "M", .meaning = "of the window, odd: M, MxM or MxMxM"},
     {.name = "kind", .kind = OPTION_CHOICE, .default_value = "learned", .choices = "learned|mean",
-     .meaning = "by weights of each channel's own, or the mean of the window"},
+     .meaning = "learned weights for each channel, or the mean of the window"},
     {0}
 };
 
@@ -50,7 +50,7 @@ static status resolve(void *params, const struct problem *problem)
     return names.error;
 }
 
-/* The window at token n of an image: rows of x and of weights; how many are on the grid. */
+/* The rows of x and of weights in the window at token n of an image; returns how many are on the grid. */
 static size_t window(const real **rows, const real **weights, const real *x, const struct depthwise_form *f,
                      const struct depthwise *p, size_t n)
 {
@@ -61,7 +61,7 @@ static size_t window(const real **rows, const real **weights, const real *x, con
         for (size_t j = 0; j < p->size[1]; j++)
             for (size_t k = 0; k < p->size[2]; k++, m++) {
                 size_t t = at[0] + i - half[0], r = at[1] + j - half[1], c = at[2] + k - half[2];
-                if (t >= p->grid[0] || r >= p->grid[1] || c >= p->grid[2]) continue;    /* below 0 is huge */
+                if (t >= p->grid[0] || r >= p->grid[1] || c >= p->grid[2]) continue;    /* negative wraps around */
                 rows[taps] = x + ((t * p->grid[1] + r) * p->grid[2] + c) * p->C;
                 weights[taps++] = f->w + m * p->C;
             }
@@ -115,7 +115,7 @@ const struct form layer_depthwise_form = {
 
 const struct declaration layer_depthwise = {
     .name = "depthwise",
-    .summary = "a convolution of each channel by itself, or its mean; odd sizes, zeros around",
+    .summary = "a convolution of each channel, or its mean; odd sizes, zero padding",
     .output = "B N C",
     .options = options,
     .tensors = tensors,

@@ -2,8 +2,8 @@
  *
  *     y = W (1/N sum_n x_n) + b
  *
- * Cost: B (N C + C K) multiply-adds; B C reals for the means.  The threads share the
- * classes, since there may be one image. */
+ * Cost: B (N C + C K) multiply-adds; B C reals for the means.  Threads share the channels and the classes, because
+ * there may be only one image. */
 
 #include "layer.h"
 
@@ -16,7 +16,7 @@ struct head_form { real *means; };      /* [B][C] */
 
 static const struct option options[] = {
     {.name = "classes", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "K",
-     .meaning = "numbers that it makes; as the weights have it where nothing is said"},
+     .meaning = "outputs (those of the weights)"},
     {0}
 };
 
@@ -45,7 +45,7 @@ static void run_chunk(const struct team *t)
     const struct head_form *f = t->plan->state;
     size_t C = p->C;
 
-    /* Step 1: the means, some channels of each image. */
+    /* Step 1: the means; an item is a channel of all images. */
     for (size_t from, end; team_next_range(t, C, C, &from, &end);)
         for (size_t b = 0; b < t->images; b++) {
             real *mean = f->means + b * C;
@@ -56,9 +56,10 @@ static void run_chunk(const struct team *t)
         }
     team_barrier(t);
 
-    /* Step 2: some classes. */
+    /* Step 2: the linear map; an item is a class. */
     for (size_t from, end; team_next_range(t, p->K, p->K, &from, &end);)
-        linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C, end - from);
+        linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C,
+                   end - from);
 }
 
 static status prepare(struct plan *plan)

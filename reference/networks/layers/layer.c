@@ -1,16 +1,16 @@
-/* layer.c -- shared by the layers; see layer.h */
+/* layer.c -- functions that the layers share; see layer.h */
 
 #include "layer.h"
 #include <tgmath.h>
 
-void layer_adjust_gain(real *drawn, size_t count)
+void layer_adjust_gain(real *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++) drawn[i] = 1 + drawn[i] / 4;
+    for (size_t i = 0; i < count; i++) values[i] = 1 + values[i] / 4;
 }
 
-void layer_adjust_variance(real *drawn, size_t count)
+void layer_adjust_variance(real *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++) drawn[i] = (real)0.5 + drawn[i] * drawn[i] / 2;
+    for (size_t i = 0; i < count; i++) values[i] = (real)0.5 + values[i] * values[i] / 2;
 }
 
 void layer_fold(real *factor, real *summand, const real *g, const real *b, const real *mean, const real *var,

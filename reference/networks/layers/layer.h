@@ -1,4 +1,4 @@
-/* layer.h -- shared by the layers; for their files only */
+/* layer.h -- functions that the layers share */
 
 #ifndef TWICETOLD_LAYERS_LAYER_H
 #define TWICETOLD_LAYERS_LAYER_H
@@ -17,20 +17,22 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* Tokens in a tile, `reals` each: with its weights it fits the second cache, and 128 are worth reading them. */
+/* Tokens of a tile, of `reals` numbers each.  The tile fits the second-level cache; with fewer than 128 tokens, reading
+ * the weights would take too large a part of the time. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);
     return tokens < 128 ? 128 : tokens > 512 ? 512 : tokens;
 }
 
-/* Sizes of a grid's axes, moved so that the last is the fastest whatever their number. */
+/* The sizes of an axis list, aligned at its end: the last of GRID_AXES is the fastest.  Other axes have size
+ * `missing`. */
 static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int axes, size_t missing)
 {
     for (int a = 0; a < GRID_AXES; a++) aligned[a] = a < GRID_AXES - axes ? missing : size[a - (GRID_AXES - axes)];
 }
 
-/* y_c = b_c + sum_t w_tc x_tc over `taps` rows of x and of weights; then its gelu, if asked. */
+/* y_c = b_c + sum_t w_tc x_tc over `taps` rows of x and of weights, or gelu of it. */
 static inline void sum_taps(real *y, const real *const *x, const real *const *w, size_t taps, const real *b,
                             size_t channels, bool with_gelu)
 {
@@ -47,7 +49,7 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
     vec_store_partial(y + c, with_gelu ? gelu_vec(sum) : sum, channels - c);
 }
 
-/* All images at once, from x to y. */
+/* Runs all images in one chunk. */
 static inline status layer_run(struct plan *plan, real *y, const real *x, void (*run_chunk)(const struct team *))
 {
     const struct problem *p = plan->problem;
@@ -57,22 +59,22 @@ static inline status layer_run(struct plan *plan, real *y, const real *x, void (
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* to[m][c] = from[c][m]: weights of a window, entries first. */
+/* to[m][c] = from[c][m]: the weights of a window, with its entries as the first axis. */
 static inline void entries_first(real *to, const real *from, size_t channels, size_t entries)
 {
     for (size_t c = 0; c < channels; c++)
         for (size_t m = 0; m < entries; m++) to[m * channels + c] = from[c * entries + m];
 }
 
-/* Random gains lie around 1, and variances are positive. */
-void layer_adjust_gain(real *drawn, size_t count);
-void layer_adjust_variance(real *drawn, size_t count);
+/* Map normal numbers to gains around 1, and to positive variances. */
+void layer_adjust_gain(real *values, size_t count);
+void layer_adjust_variance(real *values, size_t count);
 
-/* A batch norm folded into a factor and a summand for each channel. */
+/* Folds a batch norm into a factor and a summand for each channel. */
 void layer_fold(real *factor, real *summand, const real *g, const real *b, const real *mean, const real *var,
                 size_t channels, double epsilon);
 
-/* A plane whose sides 2 divides, and N' = N/4 of its 2 x 2 patches, whose 4C numbers BLAS can count. */
+/* Binds N' = N/4, the number of 2 x 2 patches.  Bad input if a side of the plane is odd, or if C > INT_MAX / 8. */
 status layer_halve(struct problem *p);
 
 #endif

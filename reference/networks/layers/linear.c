@@ -1,7 +1,7 @@
-/* linear.c -- y = W x + b, token by token, and gelu of it if asked
+/* linear.c -- y = W x + b for each token, or gelu of it
  *
- * The linear map of linear.h as a layer.  With --gelu it goes tile by tile, while y is in the cache.
- * Cost: B N C D multiply-adds; the weights once more. */
+ * With --gelu, it computes tile by tile, so that y is in the cache.  Cost: B N C D multiply-adds, a copy of the
+ * weights. */
 
 #include "layer.h"
 
@@ -15,8 +15,8 @@ struct map_form { struct linear map; };
 
 static const struct option options[] = {
     {.name = "channels", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "D",
-     .meaning = "channels that it makes; as the weights have it where nothing is said"},
-    {.name = "gelu", .kind = OPTION_FLAG, .meaning = "gelu of what it makes"},
+     .meaning = "output channels (those of the weights)"},
+    {.name = "gelu", .kind = OPTION_FLAG, .meaning = "apply GELU to the output"},
     {0}
 };
 
@@ -84,7 +84,7 @@ const struct form layer_linear_form = {
 
 const struct declaration layer_linear = {
     .name = "linear",
-    .summary = "a linear map of each token, with a GELU behind it or without",
+    .summary = "a linear map of each token, and optionally GELU",
     .letters = letters,
     .output = "B N D",
     .options = options,

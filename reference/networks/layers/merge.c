@@ -1,9 +1,9 @@
-/* merge.c -- patches of 2 x 2 tokens side by side, a layer norm, a linear map
+/* merge.c -- patches of 2 x 2 tokens joined, a layer norm, a linear map
  *
  *     y = W norm([x_00 x_10 x_01 x_11]),     x_rc the token in row r, column c of the patch
  *
- * Swin's way from stage to stage.  epsilon of the norm is 1e-5.
- * Cost: B N/4 (8 C^2 + 12 C) multiply-adds; the weights once more, and a tile for each thread. */
+ * Swin has this layer between stages.  epsilon of the norm is 1e-5.  Cost: B N/4 (8 C^2 + 12 C) multiply-adds.  Memory:
+ * a copy of the weights, a tile for each thread. */
 
 #include "layer.h"
 #include "../../../fast/tuned/activations.h"
@@ -15,7 +15,7 @@ struct merge {
 
 struct merge_form {
     struct linear map;
-    real *rows;                 /* of each thread [tile][4C] */
+    real *rows;                 /* PER_THREAD [tile][4C] */
 };
 
 static const struct option options[] = {LAYER_GRID(2, 2, "HxW, even"), {0}};
@@ -41,7 +41,7 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* The patch of token n of y, and its norm. */
+/* The patch of token n of y, normalised. */
 static void gather(real *row, const real *x, const struct merge *p, size_t n)
 {
     size_t C = p->C, half = p->W / 2, first = n / half * 2 * p->W + n % half * 2;
@@ -96,7 +96,7 @@ const struct form layer_merge_form = {
 
 const struct declaration layer_merge = {
     .name = "merge",
-    .summary = "2x2 tokens side by side, a layer norm, a linear map to 2C channels",
+    .summary = "2x2 tokens joined, a layer norm, a linear map to 2C channels",
     .letters = letters,
     .output = "B N' 2*C",
     .options = options,

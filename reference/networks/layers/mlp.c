@@ -1,14 +1,14 @@
-/* mlp.c -- two linear maps and a GELU, with a 3 x 3 convolution between them or without
+/* mlp.c -- two linear maps with a GELU between them, and optionally a 3 x 3 convolution
  *
  *     y = W_2 gelu(W_1 x + b_1) + b_2
  *     y = W_2 gelu(conv(W_1 x + b_1) + conv_b) + b_2            --depthwise
  *
- * conv takes each of the r C hidden channels by itself, with zeros around the plane.  Without it, the hidden channels
- * of a tile of tokens stay in the cache.  With it, the hidden channels of whole images are computed first.  Then each
- * tile is convolved, activated and mapped: only one of the two hidden maps is in memory.
+ * conv convolves each of the r C hidden channels, with zero padding.  Without it, the hidden channels of a tile of
+ * tokens stay in the cache.  With it, the hidden channels of whole images are computed first.  Then each tile is
+ * convolved, activated and mapped, so that only one of the two hidden maps is in memory.
  *
- * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C with the convolution.  Memory: the weights again, a tile for each
- * thread, and with the convolution N r C for each image of the batch in work. */
+ * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C more with the convolution.  Memory: a copy of the weights, a tile for
+ * each thread, and with the convolution N r C for each image of a chunk. */
 
 #include "layer.h"
 
@@ -23,7 +23,7 @@ struct mlp_form {
     struct linear first, second;
     real *conv;                 /* [3][3][hidden] */
     real *hidden;               /* [images of a chunk][N][hidden] */
-    real *rows;                 /* of each thread [tile][hidden] */
+    real *rows;                 /* PER_THREAD [tile][hidden] */
 };
 
 static const struct option options[] = {
@@ -40,8 +40,9 @@ static const struct tensor_row tensors[] = {
     {.name = "b_1", .shape = "r*C", .optional = true, .fan_in = "C", .meaning = "its bias"},
     {.name = "conv_w", .shape = "r*C 3 3", .when = "depthwise=given", .fan_in = "9",
      .meaning = "the convolution of each hidden channel"},
-    {.name = "conv_b", .shape = "r*C", .when = "depthwise=given", .optional = true, .fan_in = "9", .meaning = "its bias"},
-    {.name = "w_2", .shape = "C r*C", .fan_in = "r*C", .meaning = "back from them"},
+    {.name = "conv_b", .shape = "r*C", .when = "depthwise=given", .optional = true, .fan_in = "9",
+     .meaning = "its bias"},
+    {.name = "w_2", .shape = "C r*C", .fan_in = "r*C", .meaning = "from the hidden channels"},
     {.name = "b_2", .shape = "C", .optional = true, .fan_in = "r*C", .meaning = "its bias"},
     {0}
 };
@@ -73,13 +74,13 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* conv and gelu of token n of an image. */
+/* The convolution and GELU of token n of an image. */
 static void convolve(real *z, const real *hidden, const struct mlp *p, const real *weights, size_t n)
 {
     const real *x[9], *w[9];
     size_t taps = 0, row = n / p->W, column = n % p->W;
     for (size_t tap = 0; tap < 9; tap++) {
-        size_t y = row + tap / 3, z_at = column + tap % 3;     /* one too large, so that none is negative */
+        size_t y = row + tap / 3, z_at = column + tap % 3;     /* plus 1, so that they are not negative */
         if (y < 1 || y > p->H || z_at < 1 || z_at > p->W) continue;
         x[taps] = hidden + ((y - 1) * p->W + z_at - 1) * p->hidden;
         w[taps++] = weights + tap * p->hidden;
@@ -94,12 +95,12 @@ static void run_chunk(const struct team *t)
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
-    /* Step 1: the hidden channels, where neighbours will ask for them. */
+    /* Step 1: all hidden channels, if neighbours will need them. */
     if (p->depthwise) team_linear(t, f->hidden, width, t->x, C, &f->first, items);
     if (p->depthwise) team_barrier(t);
 
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
-        /* Step 2: those of a tile, activated. */
+        /* Step 2: the activated hidden channels of a tile. */
         if (!p->depthwise) {
             linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);
             gelu_row(rows, (end - n) * width);
@@ -107,7 +108,7 @@ static void run_chunk(const struct team *t)
         for (size_t i = n; i < end && p->depthwise; i++)
             convolve(rows + (i - n) * width, f->hidden + i / p->N * p->N * width, p, f->conv, i % p->N);
 
-        /* Step 3: back. */
+        /* Step 3: the second map. */
         linear_apply(t->y + n * C, C, rows, width, &f->second, end - n, 0, 1);
     }
 }
@@ -159,7 +160,7 @@ const struct form layer_mlp_form = {
 
 const struct declaration layer_mlp = {
     .name = "mlp",
-    .summary = "two linear maps and a GELU between, with a 3x3 convolution of each hidden channel or without",
+    .summary = "two linear maps with a GELU between them, and optionally a 3x3 convolution of each hidden channel",
     .letters = letters,
     .output = "B N C",
     .options = options,

@@ -1,10 +1,9 @@
-/* norm.c -- layer norm, or batch norm as it is once a network is trained
+/* norm.c -- layer norm, or the batch norm of a trained network
  *
  *     layer   y_nc = (x_nc - mean_c x_n) / sqrt(var_c x_n + epsilon) g_c + b_c
  *     batch   y_nc = (x_nc - mean_c) / sqrt(var_c + epsilon) g_c + b_c
  *
- * The variance of a token is divided by C.  The numbers of a batch norm are folded into
- * one factor and one summand for each channel when they are loaded.
+ * The variance of a token has the divisor C.  load folds a batch norm into one factor and one summand for each channel.
  *
  * Cost: B N C times 3 (square, factor, gain) or 1. */
 
@@ -22,7 +21,7 @@ struct norm_form { real *factor, *summand; };
 
 static const struct option options[] = {
     {.name = "kind", .kind = OPTION_CHOICE, .default_value = "layer", .choices = "layer|batch",
-     .meaning = "over the channels of a token, or by each channel's kept mean and variance"},
+     .meaning = "over the channels of a token, or with a kept mean and variance of each channel"},
     {.name = "epsilon", .kind = OPTION_REAL, .default_value = "1e-5", .low = 0, .high = 1,
      .meaning = "added to the variance"},
     {0}

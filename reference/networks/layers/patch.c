@@ -2,23 +2,23 @@
  *
  *     y_n = W (x_m of the window at n) + b
  *
- * Windows are rows of a tile of tokens, zeros off the grid, and are multiplied.  Weights [C][M] become [M][C], so that
- * neighbouring tokens are copied as they lie.
+ * The windows of a tile are copied to rows, with zeros off the grid, and multiplied.  Weights [C][M] become [M][C], so
+ * that a run of tokens is copied in one piece.
  *
- * Cost: B N' M C D multiply-adds; the weights once more, and a tile for each thread. */
+ * Cost: B N' M C D multiply-adds.  Memory: a copy of the weights, a tile for each thread. */
 
 #include "layer.h"
 
 struct patch {
     size_t B, N, C, D, M, windows;              /* windows = N' */
-    size_t grid[GRID_AXES], out[GRID_AXES], size[GRID_AXES], stride[GRID_AXES], pad[GRID_AXES];    /* last is fastest */
+    size_t grid[GRID_AXES], out[GRID_AXES], size[GRID_AXES], stride[GRID_AXES], pad[GRID_AXES];    /* last: fastest */
     const real *w, *b;
 };
 
 struct patch_form {
     struct linear map;          /* of rows [M][C] */
-    real *w;                    /* [D][M][C], while loading */
-    real *rows;                 /* of each thread [tile][M][C] */
+    real *w;                    /* LOAD_SCRATCH [D][M][C] */
+    real *rows;                 /* PER_THREAD [tile][M][C] */
 };
 
 static const struct option options[] = {
@@ -26,10 +26,11 @@ static const struct option options[] = {
     {.name = "size", .kind = OPTION_STEPS, .default_value = "2", .low = 1, .high = 65536,
      .meaning = "of a window: one number, or one for each axis"},
     {.name = "stride", .kind = OPTION_STEPS, .default_value = "", .low = 1, .high = 65536,
-     .meaning = "from window to window; their size where nothing is said"},
-    {.name = "pad", .kind = OPTION_STEPS, .default_value = "0", .low = 0, .high = 65536, .meaning = "zeros at every side"},
+     .meaning = "from window to window (the size)"},
+    {.name = "pad", .kind = OPTION_STEPS, .default_value = "0", .low = 0, .high = 65536,
+     .meaning = "zeros at every side"},
     {.name = "channels", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "D",
-     .meaning = "channels that it makes; as the weights have it where nothing is said"},
+     .meaning = "output channels (those of the weights)"},
     {0}
 };
 
@@ -102,24 +103,24 @@ static status resolve(void *params, const struct problem *problem)
     return names.error;
 }
 
-/* One axis of a window: where it begins, off the grid or on it, and its entries on the grid. */
-struct reach { ptrdiff_t start; size_t from, to; };
+/* One axis of a window: its start, on the grid or off it, and the range of its entries that are on the grid. */
+struct extent { ptrdiff_t start; size_t from, to; };
 
-static struct reach reach(const struct patch *p, int axis, size_t at)
+static struct extent extent(const struct patch *p, int axis, size_t at)
 {
     ptrdiff_t start = (ptrdiff_t)(at * p->stride[axis]) - (ptrdiff_t)p->pad[axis];
     ptrdiff_t from = start < 0 ? -start : 0, to = (ptrdiff_t)p->grid[axis] - start;
     if (to > (ptrdiff_t)p->size[axis]) to = (ptrdiff_t)p->size[axis];
     if (to < from) to = from = 0;
-    return (struct reach){start, (size_t)from, (size_t)to};
+    return (struct extent){start, (size_t)from, (size_t)to};
 }
 
 /* The window at token n, as a row [M][C]. */
 static void gather(real *row, const real *x, const struct patch *p, size_t n)
 {
     size_t C = p->C, line = p->size[2] * C;
-    struct reach t = reach(p, 0, n / p->out[2] / p->out[1]), y = reach(p, 1, n / p->out[2] % p->out[1]);
-    struct reach z = reach(p, 2, n % p->out[2]);
+    struct extent t = extent(p, 0, n / p->out[2] / p->out[1]), y = extent(p, 1, n / p->out[2] % p->out[1]);
+    struct extent z = extent(p, 2, n % p->out[2]);
 
     for (size_t i = 0; i < p->size[0]; i++)
         for (size_t j = 0; j < p->size[1]; j++, row += line) {

@@ -1,6 +1,6 @@
-/* position.c -- y = x + table: a learned vector for each place
+/* position.c -- y = x + table: a learned vector for each position
  *
- * Cost: one addition an entry, counted as a multiply-add. */
+ * Cost: B N C additions, counted as multiply-adds. */
 
 #include "layer.h"
 
@@ -13,7 +13,7 @@ static const struct option options[] = {{0}};
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "table", .shape = "N C", .fan_in = "1", .meaning = "what is added to each token"},
+    {.name = "table", .shape = "N C", .fan_in = "1", .meaning = "the vectors that are added"},
     {0}
 };
 
@@ -48,7 +48,7 @@ const struct form layer_position_form = {.name = "layer", .run = run, .multiply_
 
 const struct declaration layer_position = {
     .name = "position",
-    .summary = "a learned vector for each place, added",
+    .summary = "a learned vector added to each token",
     .output = "B N C",
     .options = options,
     .tensors = tensors,
