@@ -28,8 +28,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True          # what is built lies under build/
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "pytorch"))
+TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TREE / "tests" / "pytorch"), str(TREE / "figures")]
 
 import torch                                            # noqa: E402
 
@@ -341,7 +341,7 @@ def versus(name, threads, a, until):
 
 def roofs(build):
     """G multiply-adds a second, and [(level, bytes that it holds, G bytes a second)], of one core."""
-    rows = subprocess.run([f"{build}/figures/roofline", "0.3", str(1 << 28), "alone"], check=True,
+    rows = subprocess.run([f"{build}/figures/bench/roofline", "0.3", str(1 << 28), "alone"], check=True,
                           capture_output=True, text=True, env=environment(1, False)).stdout.splitlines()
     cells = [row.split("\t") for row in rows]
     return float(cells[0][3]), [(name, float(holds), float(rate)) for _, name, _, rate, holds in cells[1:]]
@@ -389,7 +389,7 @@ def write_goals(path, about, seen, machine):
 
 def about_all(build):
     """The comments at the head of both tables: machine, day, commit, PyTorch."""
-    machine = subprocess.run([f"{build}/figures/machine"], check=True, capture_output=True, text=True,
+    machine = subprocess.run([f"{build}/figures/bench/machine"], check=True, capture_output=True, text=True,
                              env=environment(1, False)).stdout
     return f"{machine}{measured()}\n# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run\n"
 
