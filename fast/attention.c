@@ -1,14 +1,14 @@
-/* attention.c -- softmax attention with a running softmax: the weights of all pairs are never in memory
+/* attention.c -- softmax attention in one pass, with a running softmax and without the weights of all pairs
  *
- * The naive form writes the logits l_ij of all pairs, and then makes every row a softmax.  Here a query meets its keys
- * in one pass, tile by tile, and keeps three running results (Milakov and Gimelshein, "Online normalizer calculation
+ * The naive form stores the logits l_ij of all pairs, and then takes the softmax of each row.  Here a query reads its
+ * keys once, tile by tile, and keeps three running results (Milakov and Gimelshein, "Online normalizer calculation
  * for softmax", 2018):
  *
  *     top = max_j l_j        sum = sum_j exp(l_j - top)        y_c = sum_j exp(l_j - top) v_jc
  *
  * If a tile has a larger logit, top grows, and sum and y shrink by exp(old top - new top).  At the end y is divided by
  * sum.  Each tile is summed from zero, so that rounding errors grow with the number of tiles, not of keys.  The
- * multiplications are those of the naive form and a few for each tile; the memory is one tile.
+ * multiplications are those of the naive form plus a few for each tile; the memory is one tile.
  *
  *     j  keys     c  channels
  *
@@ -39,12 +39,12 @@ void attention_query(real *y, const real *q, const real *k, const real *v, size_
             if (l[j] > top) top = l[j];
         }
 
-        /* Step 2: what the earlier tiles gave, relative to the new top. */
+        /* Step 2: scale the results of earlier tiles to the new top. */
         real shrink = exp(old_top - top);
         sum *= shrink;
         for (size_t c = 0; c < channels; c++) y[c] *= shrink;
 
-        /* Step 3: the weights of this tile, their sum, and the values under them. */
+        /* Step 3: the weights of this tile, their sum, and the weighted values. */
         real tile_sum = 0;
         for (size_t j = 0; j < tile; j++) {
             l[j] = exp(l[j] - top);

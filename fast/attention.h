@@ -5,8 +5,8 @@
 
 #include "../reference/runtime/real.h"
 
-/* y_c = sum_j softmax_j(scale q . k_j + r_j) v_jc.  y and q have `channels` numbers, r one for each key, or is NULL.
- * Rows of k and v are `stride` apart.  The result is NaN if every logit is minus infinity. */
+/* y_c = sum_j softmax_j(scale q . k_j + r_j) v_jc.  y and q have `channels` numbers; r has one per key, or is NULL.
+ * Rows of k and v are `stride` apart.  If every logit is minus infinity, the result is NaN. */
 void attention_query(real *y, const real *q, const real *k, const real *v, size_t stride, const real *r, real scale,
                      size_t keys, size_t channels);
 

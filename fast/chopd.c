@@ -1,4 +1,4 @@
-/* chopd.c -- the ChoP'D layer in plain C: one factor after the other, and boxes by an integral image
+/* chopd.c -- the ChoP'D layer in plain C: one factor after another, and boxes by an integral image
  *
  * The naive form builds a tensor of N x N x C x D weights.  Two identities avoid it:
  *
@@ -8,9 +8,9 @@
  *          box sum = strip(x1) - strip(x0)   with   strip(X) = I(y1, X) - I(y0, X).
  *      The cost does not depend on the size of the box.
  *
- * Form `direct` (chopd_direct.c) has identity 1 alone: it sums over the tokens of each box.
- * An edge may lie inside a token.  The box then takes a share of it: of a difference of two entries.
- * Entries of I grow like N, and a small box is a difference of them: I is double (wide_real) where real is float.
+ * Form `direct` (chopd_direct.c) uses only identity 1: it sums over the tokens of each box.
+ * An edge may lie inside a token.  The box then contains a fraction of that token.
+ * Entries of I grow like N, and a small box is their difference, so I is double (wide_real) if real is float.
  * Cost of an image: N R (C + D + 5 G + 4) + 2 H R G + phi multiply-adds.
  *
  *     n  tokens, N = H W     r  components     g  boxes of a component     c, d  channels in, out
@@ -54,7 +54,7 @@ static double token_of(double edge)
     return token - 0.5 > edge ? token - 1 : token;      /* edge + 0.5 may have been rounded up */
 }
 
-/* From lo to hi, on an axis of `size` tokens.  There are no tokens beyond the grid, so low and high may stop there. */
+/* The span from lo to hi on an axis of `size` tokens.  low and high are limited to just outside the grid. */
 struct span chopd_plain_span(real lo, real hi, size_t size)
 {
     double end = (double)size + 1, low = token_of((double)lo), high = -token_of(-(double)hi);
@@ -66,8 +66,8 @@ struct span chopd_plain_span(real lo, real hi, size_t size)
     return s;
 }
 
-/* The sum over a span around token t, from running sums: T_k, `stride` apart, is the sum of all tokens before k.
- * If low = high, the three terms leave T_(low+1) - T_low. */
+/* The sum over a span around token t, from running sums T, `stride` apart: T_k is the sum of all tokens before k.
+ * If low = high, the result is T_(low+1) - T_low. */
 static wide_real sum_over(const struct span *s, size_t t, size_t size, const wide_real *T, size_t stride)
 {
     ptrdiff_t low = (ptrdiff_t)t + s->low, high = (ptrdiff_t)t + s->high;
@@ -148,7 +148,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return status_ok();
 }
 
-/* For a token and a box 2 multiplications along each axis, and the weight; strips have W + 1 entries. */
+/* For each box: 2 multiplications along each axis and the weight, per token; strips have W + 1 entries. */
 static double multiply_adds(const void *params)
 {
     const struct chopd_problem *p = params;

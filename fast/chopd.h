@@ -5,7 +5,7 @@
 
 #include "../reference/chopd.h"
 
-/* ---- dfc_cp.c: the two ends of Eq. 6 and 10, for one token ----------------- */
+/* ---- dfc_cp.c: the first and the last sum of Eq. 6 and 10, for one token ---- */
 
 /* z_r = sum_c u4_cr x_c. */
 void dfc_plain_components(real *z, const real *x, const real *u4, size_t C, size_t R);
@@ -13,7 +13,7 @@ void dfc_plain_components(real *z, const real *x, const real *u4, size_t C, size
 /* y_d = sigma(sum_r u5_dr z_r + b_d). */
 void dfc_plain_channels(real *y, const real *z, const real *u5, const real *b, size_t R, size_t D, bool with_gelu);
 
-/* ---- chopd.c: all of Eq. 10 but the pooling -------------------------------- */
+/* ---- chopd.c: all of Eq. 10 except the pooling ------------------------------ */
 
 struct chopd_layer {
     struct chopd_gate gate;
@@ -23,17 +23,17 @@ struct chopd_layer {
 
 void chopd_layer_prepare(struct chopd_layer *f, struct arena *arena, const struct chopd_problem *p);
 
-/* One image: x to phi's map and f->z; f->z, pooled, to y. */
+/* One image: x to phi's map and f->z; then, after the pooling, f->z to y. */
 void chopd_layer_components(const struct chopd_layer *f, const real *x, const struct chopd_problem *p);
 void chopd_layer_channels(real *y, const struct chopd_layer *f, const struct chopd_problem *p);
 
-/* A box along one axis: it covers the share `first` of token `low`, the share `last` of token `high`, and all tokens
- * between.  low and high are relative to the box's own token.  The mean divides by `length`. */
+/* A box along one axis: the fraction `first` of token `low`, the fraction `last` of token `high`, and all tokens
+ * between.  low and high are relative to the box's token.  The mean divides by `length`. */
 struct span { ptrdiff_t low, high; wide_real first, last, length; };
 
 struct span chopd_plain_span(real lo, real hi, size_t size);
 
-/* A token, or the nearest of 0 to size. */
+/* Limits a token index to 0 ... size. */
 static inline size_t chopd_plain_clamp(ptrdiff_t token, size_t size)
 {
     return token < 0 ? 0 : token < (ptrdiff_t)size ? (size_t)token : size;

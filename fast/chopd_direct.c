@@ -1,10 +1,10 @@
-/* chopd_direct.c -- the step between naive and plain: the factors in order, boxes summed token by token
+/* chopd_direct.c -- a step between naive and plain: the factors in order, boxes summed token by token
  *
  * Like chopd.c, but without the integral image, so that each of the two identities can be counted and timed alone:
  * naive against direct is the factorisation, direct against plain the integral image.
  *
- * The cost of a box grows with its area, and boxes are parameters: multiply_adds, which knows sizes only, is an upper
- * bound.  It counts each box as if it covered the grid.
+ * The cost of a box is its area, which depends on the parameters.  multiply_adds knows only the sizes, so it counts
+ * each box as if it covered the grid: an upper bound.
  *
  *     n  tokens, N = H W     r  components     g  boxes of a component
  *
@@ -15,7 +15,7 @@
 
 /* ---- the core ------------------------------------------------------------ */
 
-/* The share of a token that a span covers; the token is relative to the span's own. */
+/* The fraction of a token that a span covers; `token` is relative to the box's token. */
 static wide_real share_of(const struct span *s, ptrdiff_t token)
 {
     return token == s->low ? s->first : token == s->high ? s->last : (wide_real)1;
@@ -77,7 +77,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return status_ok();
 }
 
-/* Two multiplications for each token of a box, N at most. */
+/* Two multiplications for each token of a box, at most N tokens. */
 static double multiply_adds(const void *params)
 {
     const struct chopd_problem *p = params;

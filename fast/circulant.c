@@ -37,16 +37,16 @@ size_t circulant_entry(const struct circulant *circle, size_t point)
     size_t entry = 0, place = 1;
     for (int a = GRID_AXES - 1; a >= 0; a--) {
         size_t n = circle->tokens.size[a], k = circle->window.size[a], size = circle->size[a], at = point % size;
-        bool backward = at > circle->reach[a];          /* the offset i - j is at - size, below 0 */
+        bool backward = at > circle->reach[a];          /* the offset i - j is at - size < 0 */
         point /= size;
         if (backward && size - at > circle->reach[a]) return NO_ENTRY;
         if (circle->wraps) {
             entry += place * (backward ? at + n - size : at);
             place *= n;
-        } else if (circle->window.axes) {               /* entries are counted by i - j + k / 2 */
+        } else if (circle->window.axes) {               /* entry number i - j + k / 2 */
             entry += place * (backward ? k / 2 + at - size : k / 2 + at);
             place *= k;
-        } else {                                        /* entries are counted by j - i + n - 1 */
+        } else {                                        /* entry number j - i + n - 1 */
             entry += place * (backward ? size - at + n - 1 : n - 1 - at);
             place *= 2 * n - 1;
         }

@@ -1,11 +1,11 @@
-/* dfc_cp.c -- Eq. 6 in plain C: one factor after the other
+/* dfc_cp.c -- Eq. 6 in plain C: one factor after another
  *
- * The naive form multiplies the factors out to the tensor W_imncd.  But a factor that does not depend on an index may
- * stand before the sum over that index:
+ * The naive form multiplies the factors out to the tensor W_imncd.  But a factor that does not depend on an index can
+ * move out of the sum over that index:
  *
  *     y_ind = sigma(sum_r u5_dr u3_nr u1_ir sum_m u2_mr sum_c u4_cr x_imc + b_nd)                              (6)
  *
- * Read from the right, these are five steps.  Between the third and the fourth, an image is R numbers.
+ * Read from the right, these are five steps.  After the third, an image is R numbers.
  * Cost of an image: M C R + M R + R + N R + N D R multiply-adds, and 2 R numbers of memory.
  *
  *     i  images     m, n  tokens in, out     c, d  channels in, out     r  components

@@ -5,15 +5,15 @@
  *
  *     own_ian = sum_c z_ic rk_can,     other_jan = sum_c z_jc rq_can,
  *
- * and shifts afterwards: l_ian = own_ian + other_{i+n,an} + rb_an.  The values are read in place, too.  The
- * multiplications remain, except those of values off the grid; the copies go, 2 N K^2 C numbers, and with them a filter
- * for every channel.  The terms of Eq. 4 need two tokens: they are computed pair by pair, but only within the area.
+ * and shifts afterwards: l_ian = own_ian + other_{i+n,an} + rb_an.  The values are read in place, too.  This saves the
+ * copies, 2 N K^2 C numbers, and the filters of every channel, but no multiplications except those of neighbours off
+ * the grid.  The terms of Eq. 4 need two tokens: they are computed pair by pair, but only within the area.
  *
- * Algorithm 4 prints the index of a shift as i % K*K, which Python reads as (i % K)*K.  The index is n = i % (K*K), the
- * shift (n / K, n % K): the order of reference/runtime/neighbours.h.
+ * Algorithm 4 prints the index of a shift as i % K*K, which Python evaluates as (i % K)*K.  We take n = i % (K*K), and
+ * the shift (n / K, n % K): the order of reference/runtime/neighbours.h.
  *
  *     i, j  tokens, N of them     n  neighbours, K^2 of them     a  heads, h of them
- *     ch    channels              o  channels of the final variant's middle
+ *     ch    channels              o  channels of the final module
  *
  * Contract: reference/elsa.h. */
 
@@ -71,7 +71,7 @@ static void final_module(real *l, real *g, const real *z, const int *neighbour, 
 }
 
 /* Eq. 8 and 5, for one token: f_c = sum_n (factor_cn h_{c'n} + summand_cn) v_{i+n,c}.  Values off the grid are zero.
- * In Eq. 4 head c' owns a block of channels, and there is no ghost head. */
+ * In Eq. 4 head c' has a block of channels, and there is no ghost head. */
 static void aggregate(real *f, const real *h, const real *v, const int *neighbour, const struct ghost *ghost,
                       const struct elsa_problem *p)
 {
@@ -98,7 +98,7 @@ struct elsa_plain {
     struct ghost ghost;
     real *hp, *kp;              /* [N][Q]        q o k; in Eq. 6 query and key */
     real *own, *other;          /* [N][h][K^2]   the maps of Algorithm 4 */
-    real *l, *g;                /* [h][K^2], [Q] one token: logits, then weights; the middle of the final module */
+    real *l, *g;                /* [h][K^2], [Q] one token: logits, then weights; the final module's convolution */
 };
 HEADS_FIRST(struct elsa_plain);
 
@@ -110,7 +110,7 @@ static void one_image(const struct head *head)
     real *hp = head_thread(head, f->hp), *kp = head_thread(head, f->kp), *g = head_thread(head, f->g);
     real *own = head_thread(head, f->own), *other = head_thread(head, f->other), *l = head_thread(head, f->l);
 
-    /* Step 1: the product, and its two maps, once for every token. */
+    /* Step 1: the product and its two maps, once for every token. */
     if (p->equation != 4) elsa_product(hp, kp, head->q, head->k, p);
     if (p->equation >= 6) {
         map(own, hp, p->rk, p);
@@ -158,7 +158,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* As the naive form, but only pairs on the grid. */
+/* Only neighbours on the grid. */
 static double multiply_adds(const void *params)
 {
     const struct elsa_problem *p = params;

@@ -1,12 +1,12 @@
 /* fc.c -- the fully connected layer in plain C: each weight is read once, for all images
  *
- * The naive form takes one output after the other.  w lies as [M][N][C][D], so it jumps by D numbers from weight to
- * weight, and reads all of w again for each image.  Sums may be taken in any order.  Here tokens in and out are the
- * outer loops, and a pair of them is one small product for all images:
+ * The naive form computes one output after another.  w is [M][N][C][D], so consecutive weights of an output are D
+ * numbers apart, and each image reads all of w again.  Here tokens in and out are the outer loops, and each pair is one
+ * small product for all images:
  *
- *     y_in = sum_m x_im W_mn          W_mn [C][D] lies in one piece
+ *     y_in = sum_m x_im W_mn          W_mn [C][D] is contiguous
  *
- * No multiplication is saved: B M N C D, as in Eq. 2.
+ * Cost: B M N C D multiply-adds, as in Eq. 2.
  *
  *     i  images     m, n  tokens in, out     c, d  channels in, out
  *

@@ -10,14 +10,14 @@ static size_t smallest_factor(size_t n)
     return n;
 }
 
-/* y_k = sum_j x_j w^(jk), w = exp(-2 pi i / n), for n points of x that lie `step` apart (Cooley and Tukey 1965).
+/* y_k = sum_j x_j w^(jk), w = exp(-2 pi i / n), for n points of x, `step` apart (Cooley and Tukey 1965).
  *
  * Let p be a prime factor of n, and m = n / p.  Split j by its remainder modulo p, j = p l + r:
  *
  *     y_k = sum_r w^(rk) Y_rk,    Y_rk = sum_l x_{pl+r} (w^p)^(lk)
  *
- * Y_r is a transform of m points, so Y_rk repeats after m frequencies.  root [n step] holds the powers of the first
- * call's w, so w^e is root[e step]; part [p] is scratch. */
+ * Y_r is a transform of m points, so Y_rk has period m in k.  root [n step] holds the powers of the w of the outermost
+ * call, so w^e is root[e step]; part [p] is scratch. */
 static void line_transform(struct number *y, const struct number *x, size_t n, size_t step,
                            const struct number *root, struct number *part)
 {
@@ -42,7 +42,7 @@ static void line_transform(struct number *y, const struct number *x, size_t n, s
     }
 }
 
-/* Every line along every axis. */
+/* Transforms every line along every axis. */
 void fourier_transform(struct number *z, const struct fourier *f, bool back, struct number *line)
 {
     const struct number *root = f->root[back];

@@ -18,8 +18,8 @@ struct fft;
 struct fourier {
     size_t size[GRID_AXES], points;             /* points of each axis, and P, their product */
     struct number *root[2];                    /* of each axis, exp(-2 pi i j / size); back: exp(2 pi i j / size) */
-    struct number *line;                       /* of each thread: [3][longest size] */
-    const struct fft *plans;                    /* of a library that transforms in our place, or NULL */
+    struct number *line;                       /* per thread: [3][longest size] */
+    const struct fft *plans;                    /* of a library that replaces the transform, or NULL */
     void (*library)(const struct fft *plans, real *points, bool back);
 };
 

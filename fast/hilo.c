@@ -1,11 +1,11 @@
-/* hilo.c -- HiLo in plain C: each query meets only the keys it needs
+/* hilo.c -- HiLo in plain C: each query reads only the keys it needs
  *
- * The naive form lets every token meet every token: a mask hides the tokens of other windows (Hi-Fi), and every token
- * carries a copy of its window's key and value (Lo-Fi).  Two identities shorten the lists of keys:
+ * The naive form computes all pairs of tokens: a mask hides the tokens of other windows (Hi-Fi), and every token has a
+ * copy of its window's key and value (Lo-Fi).  Two identities shorten the lists of keys:
  *
- *     Hi-Fi    a weight of exp(-inf) is zero:  a query meets the s^2 keys of its own window
- *     Lo-Fi    s^2 copies of a key have s^2 equal weights, and the softmax divides by s^2 again:  a query meets one
- *              key for each of the n windows
+ *     Hi-Fi    exp(-inf) is zero, so a query needs only the s^2 keys of its own window
+ *     Lo-Fi    s^2 copies of a key have s^2 equal weights, and the softmax divides by their sum, so a query needs
+ *              only one key for each of the n windows
  *
  * A padding token is zero, so its key and value are the biases of the projection: one row represents all padding
  * tokens, and there is no padded plane.  A query costs 2 c + 1 multiplications for each key, and a few for each tile of
@@ -60,7 +60,7 @@ static void high_window(const struct head *head)
     real *k = head_thread(head, f->window_k), *v = head_thread(head, f->window_v);
     size_t T = p->windows.entries, c = p->c;
 
-    /* Step 1: the keys and values of the window, padding and all. */
+    /* Step 1: the keys and values of the window, padding included. */
     for (size_t t = 0; t < T; t++) {
         size_t j = windows_token(&p->windows, head->part, t);
         const real *k_j = j == WINDOW_PADDING ? padding + p->hd : head->k + j * head->kv_stride;
@@ -69,7 +69,7 @@ static void high_window(const struct head *head)
         for (size_t ch = 0; ch < c; ch++) v[t * c + ch] = v_j[ch];
     }
 
-    /* Step 2: the queries of its tokens. */
+    /* Step 2: attention of its queries; padding tokens have none. */
     for (size_t t = 0; t < T; t++) {
         size_t i = windows_token(&p->windows, head->part, t);
         if (i == WINDOW_PADDING) continue;
@@ -125,7 +125,7 @@ static void run_chunk(const struct team *t)
     team_linear(t, f->low ? f->low : t->y + hd, f->low ? ld : C, f->low_z, ld, &f->l_proj, t->images * R);
     if (!f->low) return;
 
-    /* Step 5: with --pooled-queries, the rows of the windows are spread over the tokens. */
+    /* Step 5: with --pooled-queries, interpolate between the windows. */
     team_barrier(t);
     for (size_t row; team_next(t, t->images * p->H, &row);) {
         const struct small_map map = {f->low + row / p->H * n * ld, p->windows.rows, p->windows.columns, ld};
@@ -180,7 +180,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* The queries of both branches, and 3 for each number of an interpolation. */
+/* Both branches, and 3 for each number of an interpolation. */
 static double multiply_adds(const void *params)
 {
     const struct hilo_problem *p = params;

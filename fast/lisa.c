@@ -8,8 +8,8 @@
  * A transform costs N log N (fourier.h).  F wa and F wb are computed once, at load.  Two real convolutions cost one
  * complex one: kernels d and d + 1 are the real and the imaginary part of one complex kernel, and so are the results.
  *
- * Eq. 5 to 7 and local kernels do not wrap.  They use larger circles (circulant.h), on which no two offsets meet; all
- * else is the same.  Eq. 4 is one convolution for each channel of the key and of the value:
+ * Eq. 5 to 7 and local kernels do not wrap.  They use larger circles (circulant.h), on which no two offsets share a
+ * point; the rest is the same.  Eq. 4 is one convolution for each channel of the key and of the value:
  *
  *     y_ik = sum_c q_ic G_ick,   G_ick = sum_j (k_jc v_jk) e[j-i]
  *
@@ -25,7 +25,7 @@
 
 /* ---- the core -------------------------------------------------------------------- */
 
-/* Z = F z for one channel x of the tokens, zero off the grid: z_n = x_n; or (re_n + i im_n) x_n if re is given. */
+/* Z = F z for one channel x of the tokens: z_n = x_n, or (re_n + i im_n) x_n if re is given; zero off the grid. */
 static void spectrum(struct number *Z, const real *x, const real *re, const real *im, const struct lisa_plain *f,
                      struct number *line)
 {
@@ -39,7 +39,7 @@ static void spectrum(struct number *Z, const real *x, const real *re, const real
     fourier_transform(Z, &f->fourier, false, line);
 }
 
-/* G = P F^-1 (Z w): a convolution, from the spectra of signal and kernel. */
+/* G = P F^-1 (Z w): the convolution, from the spectra of signal and kernel. */
 static void convolve(struct number *G, const struct number *Z, const struct number *w, const struct lisa_plain *f,
                      struct number *line)
 {
@@ -181,7 +181,7 @@ status lisa_plain_load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* Every transform, 4 for each complex product, and the products with q, a, and in Eq. 4 of k and v. */
+/* F is one transform, a complex product is 4; then the products with q and a, or in Eq. 4 of k and v. */
 static double multiply_adds(const void *params)
 {
     const struct lisa_problem *p = params;

@@ -1,4 +1,4 @@
-/* lisa.h -- LiSA by spectra: what the plain form (lisa.c) shares with the form that calls FFTW (tuned/lisa/fftw.c) */
+/* lisa.h -- LiSA by spectra: shared by the plain form (lisa.c) and the form that calls FFTW (tuned/lisa/fftw.c) */
 
 #ifndef TWICETOLD_FAST_LISA_H
 #define TWICETOLD_FAST_LISA_H
@@ -11,13 +11,13 @@ struct lisa_plain {
     struct heads heads;
     struct circulant circle;
     struct fourier fourier;
-    size_t *place;              /* [N]  where token n is on the circles */
-    size_t row;                 /* from one spectrum to the next: P, or P + 1 if P is odd, so that all are aligned */
+    size_t *place;              /* [N]: the point of token n on the circles */
+    size_t row;                 /* points between spectra: P, or P + 1 if P is odd, so that all are aligned */
     size_t kernels;             /* of the key, for each latent: c, or 1 in Eq. 5 */
     struct number *wa;          /* [D/2][kernels][row]: F (wa_d + i wa_{d+1}) / P */
     struct number *wb;          /* [D/2][row]: F (wb_d + i wb_{d+1}) / P; in Eq. 4 [1 or h][row]: F e / P */
-    struct number *K, *V, *G;   /* of each thread: [c][row], [c][row], [row] */
-    real *a;                    /* of each thread: [N][2], a_id and a_i,d+1 */
+    struct number *K, *V, *G;   /* per thread: [c][row], [c][row], [row] */
+    real *a;                    /* per thread: [N][2], a_id and a_i,d+1 */
 };
 HEADS_FIRST(struct lisa_plain);
 

@@ -1,12 +1,12 @@
-/* msa.c -- self-attention in plain C: one query at a time, and no map
+/* msa.c -- self-attention in plain C: one query at a time, without the weights of all pairs
  *
- * The naive form writes the weights of all pairs of a window, and as many biases.  Here a query meets its keys in one
- * pass with a running softmax (fast/attention.c), and its biases are a row of n numbers, written when it needs them.
+ * The naive form stores the weights and biases of all pairs of a window.  Here a query reads its keys once, with a
+ * running softmax (fast/attention.c), and its biases are one row of n numbers.
  *
- * A weight of exp(-inf) is zero, so a masked pair is a pair left out: each side of a seam is a window of its own, and
- * there is no mask.  Without windows the grid is one window; without a shift a window has one side.
+ * exp(-inf) is zero, so masked pairs can be skipped: each side of a seam is treated as a separate window, without a
+ * mask.  Without windows the grid is one window; without a shift a window has one side.
  *
- * With a ghost head every channel has other weights.  A row of them is kept for the query:
+ * With a ghost head the channels of a head have different weights.  The softmax of one query is stored:
  *
  *     y_i,ch = sum_j (factor_ch[j - i] A_aij + summand_ch[j - i]) v_j,ch        a = ghost_head(ch)
  *
@@ -24,16 +24,16 @@
 struct msa_plain {
     struct heads heads;
     real *k, *v;                /* [n][c]: keys and values of one side, or NULL with a ghost head */
-    real *row;                  /* [n]: biases of one query; with a ghost head its weights */
+    real *row;                  /* [n]: the biases of one query; with a ghost head its weights */
     size_t *token;              /* [n]: the tokens of one side */
-    size_t *offset;             /* [n]: with a ghost head, from one query to all keys */
+    size_t *offset;             /* [n]: with a ghost head, the offsets from one query to all keys */
     struct ghost ghost;
 };
 HEADS_FIRST(struct msa_plain);
 
 /* ---- the core ---------------------------------------------------------------- */
 
-/* The tokens on one side of a window, and their keys and values; returns n. */
+/* The tokens on one side of a window, their keys and values; returns their number. */
 static size_t gather_side(size_t *token, real *k, real *v, const struct head *head, size_t side)
 {
     const struct msa_problem *p = head->plan->params;
@@ -49,7 +49,7 @@ static size_t gather_side(size_t *token, real *k, real *v, const struct head *he
     return n;
 }
 
-/* R_ij of head a, by the offset j - i. */
+/* R_ij of head a; offset is the index of j - i. */
 static real bias(const struct msa_problem *p, size_t a, size_t offset)
 {
     return p->rpe[offset * p->rpe_columns + (p->rpe_columns > 1 ? a : 0)];
@@ -74,7 +74,7 @@ static void attend_window(const struct head *head)
     }
 }
 
-/* One head of an image, with a ghost head: all channels that take its weights. */
+/* One head of an image, with a ghost head: all channels that use its weights. */
 static void attend_ghosted(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
@@ -95,7 +95,7 @@ static void attend_ghosted(const struct head *head)
         }
         softmax(A, N);
 
-        /* Step 2: ELSA's Eq. 8, and the values. */
+        /* Step 2: Eq. 8 of ELSA, and the values. */
         for (size_t n = 0; n < c; n++) {
             size_t ch = ghost_channel(&p->ghost, a, n);
             const real *factor = f->ghost.factor + ch * P, *summand = f->ghost.summand + ch * P, *v = head->v + ch;
@@ -137,7 +137,6 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* The projections; then, of each image and head, the queries of all sides, or the products of pairs. */
 static double multiply_adds(const void *params)
 {
     const struct msa_problem *p = params;

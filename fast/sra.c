@@ -1,12 +1,12 @@
-/* sra.c -- spatial-reduction attention in plain C: the convolution as one linear map, and no map of weights
+/* sra.c -- spatial-reduction attention in plain C: the convolution as a linear map, attention without N x M weights
  *
- * A convolution whose stride is its width meets every token once.  With the tokens of a patch laid out as one row of
+ * A convolution whose stride is its width reads every token once.  If the tokens of a patch are copied to one row of
  * C s^2 numbers, in the order of the weights, it is a linear map of rows (Eq. 3 of PVT):
  *
  *     r_mo = sum_et sr_w[o,e,t] x[token t of patch m, e] = (row m of the patches) . (row o of sr_w)
  *
- * The rows take as much memory as the tokens.  Then every query meets the M reduced keys in one pass
- * (fast/attention.c): 2 M c + M multiplications and a few for each tile of keys.
+ * The rows take as much memory as the tokens.  Then every query reads the M reduced keys once (fast/attention.c):
+ * 2 M c + M multiplications, and a few for each tile of keys.
  *
  *     m  patches, M of them     t  tokens of a patch, s^2 of them     o, e  channels out and in
  *
@@ -18,7 +18,7 @@
 #include "attention.h"
 #include "forms.h"
 
-/* All images. */
+/* Tensors of all images. */
 struct sra_plain {
     struct linear query, convolution, key_value, output;
     real *q;                    /* [B][N][C] */
@@ -61,7 +61,7 @@ static void run_chunk(const struct team *t)
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
-    /* Step 1: every patch becomes one token, and is normalised. */
+    /* Step 1: the convolution turns each patch into one token; layer norm. */
     for (size_t m; team_next(t, patches, &m);) patch_row(f->patches + m * C * T, t->x + m / M * N * C, p, m % M);
     team_barrier(t);
     team_linear(t, f->reduced, C, f->patches, C * T, &f->convolution, patches);
@@ -122,7 +122,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* In place of the 2 c multiplications of each pair, those of fast/attention.c. */
+/* fast/attention.c instead of 2 c multiplications for each pair. */
 static double multiply_adds(const void *params)
 {
     const struct sra_problem *p = params;

@@ -1,22 +1,23 @@
-/* structsa.c -- StructSA in plain C: filters before the map, or after it, wherever they are applied least often
+/* structsa.c -- StructSA in plain C: each filter is applied where it costs least
  *
- * The naive form lays D detectors on the map of every query, and mixes D aggregators for every query.
+ * The naive form applies D detectors to the map of every query, and mixes D aggregators for every query.
  *
  * In Eq. 16 a filter has a column for each channel.  The query depends neither on m nor on d, and the weights depend
- * neither on m nor on c.  So keys and values meet the filters, once for all queries (Eq. 15):
+ * neither on m nor on c.  So the filters are applied to keys and values, once for all queries (Eq. 15):
  *
  *     key_jdc = sum_m hk_dmc k_{j+m,c},     value_jdc = sum_m hv_dmc v_{j+m,c},
  *     y_i = sum_jd softmax_jd(q_i . key_jd) value_jd.
  *
- * This is attention over J D virtual tokens, for J D (2 N + |M| + M') c products: the naive form's factor |M| is gone.
+ * This is attention over J D virtual tokens.  It costs J D (2 N + |M| + M') c products, without the factor |M| of the
+ * naive form.
  *
  * In Eq. 4 and 5 a filter has one column for all channels.  A virtual key costs c products for each pair, a detector on
- * the map only |M|.  So the channels are summed first.  On the other side they come last, after the kernels are merged:
+ * the map only |M|.  So the sum over channels comes first for the keys, and last, after merging, for the values:
  *
  *     score_ijd = sum_m map_{i,j+m} uk_md,      map_in = q_i . k_n                                  (Eq. 2)
  *     y_i = sum_n merged_in v_n,                merged_in = sum_{j+m=n} sum_d a_ijd uv_md           (Eq. 21)
  *
- * This costs N (2 N c + J D (|M| + M')).  No array has N^2 entries in either case.
+ * This costs N (2 N c + J D (|M| + M')) products.  In both cases no array has N^2 entries.
  *
  *     i  queries, N of them     j  centres of windows, J     n  tokens
  *     m  entries of a window    d  patterns, D               ch channels
@@ -65,7 +66,7 @@ static void detect(real *score, real *window, const real *map, const real *uk, c
     }
 }
 
-/* merged_n = sum_{j+m=n} sum_d a_jd uv_dm.  Off the grid a kernel would meet a value of zero. */
+/* merged_n = sum_{j+m=n} sum_d a_jd uv_dm.  Entries off the grid are dropped: their values are zero. */
 static void merge(real *merged, const real *a, const real *uv, const struct neighbours *values,
                   const struct structsa_problem *p)
 {
@@ -83,7 +84,7 @@ static void merge(real *merged, const real *a, const real *uv, const struct neig
 
 struct structsa_plain {
     struct heads heads;
-    struct structsa_windows windows;    /* the scale of the query is laid on the detectors */
+    struct structsa_windows windows;    /* the detectors include the scale of the query */
     real *window;                       /* one window: [|M|] or [M'] tokens, or entries of the map */
     real *key, *value;                  /* Eq. 16: [J D][c], the virtual tokens of a head */
     real *map, *a, *merged;             /* Eq. 4 and 5, of one query: [N], [J][D], [N] */
@@ -118,7 +119,7 @@ static void attend_by_the_map(const struct head *head)
         const real *q_i = head->q + i * head->q_stride;
         real *y_i = head->y + i * head->y_stride;
 
-        /* Step 1: the channels, and then the detectors. */
+        /* Step 1: the sum over channels, then the detectors and the softmax. */
         for (size_t n = 0; n < N; n++) {
             real dot = 0;
             for (size_t ch = 0; ch < c; ch++) dot += q_i[ch] * head->k[n * head->kv_stride + ch];
@@ -127,7 +128,7 @@ static void attend_by_the_map(const struct head *head)
         detect(a, head_thread(head, f->window), map, f->windows.hk, &f->windows.keys, p);
         softmax(a, p->J * p->D);
 
-        /* Step 2: the aggregators, and then the channels. */
+        /* Step 2: the merged aggregators, then the values. */
         merge(merged, a, f->windows.hv, &f->windows.values, p);
         for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
         for (size_t n = 0; n < N; n++)

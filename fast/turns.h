@@ -1,7 +1,7 @@
-/* turns.h -- cosines and sines of parts of a turn, 2 pi k / n, rounded once from long double
+/* turns.h -- cosine and sine of k / n of a turn, rounded once from long double
  *
- * All angles of the transforms are taken here by k and n, so that a number type with circles of its own (tests/exact)
- * can answer. */
+ * The transforms take all angles from here, as k and n.  So tests/exact can replace them by points of a circle over a
+ * finite field. */
 
 #ifndef TWICETOLD_TURNS_H
 #define TWICETOLD_TURNS_H
@@ -9,7 +9,7 @@
 #include <math.h>
 #include "../reference/runtime/real.h"
 
-/* Of 2 pi k / n. */
+/* cos and sin of 2 pi k / n. */
 static inline real turn_cosine(size_t k, size_t n)
 {
     return (real)cosl(6.283185307179586476925286766559L * (long double)k / (long double)n);
@@ -20,7 +20,7 @@ static inline real turn_sine(size_t k, size_t n)
     return (real)sinl(6.283185307179586476925286766559L * (long double)k / (long double)n);
 }
 
-/* cos and sin of an eighth: sqrt(1/2). */
+/* cos and sin of an eighth of a turn: sqrt(1/2). */
 static const real eighth = (real)0.70710678118654752440L;
 
 /* cos and sin of 2 pi m / p at [p][m] for m = 0 ... p-1, p = 3, 5, 7: constants, so that loops over them unroll. */

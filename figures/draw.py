@@ -1,18 +1,17 @@
 """draw.py -- measures on this machine and draws the figures
 
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
-                            [--max-memory 8G] [--resume] [CHAPTER...]
+                            [--max-memory 8G] [--resume] [--timed] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
-    python3 figures/draw.py commit FOLDER CHAPTER...
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
-chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
-data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
-take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables.
-`commit` copies what was measured into FOLDER to figures/, and draws what depends on it. `commit`
-copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out chapters that the
-output folder has from the same programs and settings: an interrupted run goes on where it was.
+chapter has succeeded.  The budget is in seconds for each chapter (30; 100 with --full: the long sweep, as the
+committed data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that
+forms may take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed
+tables.  `commit` copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out
+chapters that the output folder has from the same programs and settings: an interrupted run goes on where it was.
+--timed measures times alone, and takes tables that are only computed from figures/.
 """
 import argparse
 import datetime
@@ -58,6 +57,7 @@ class Run:
     def __init__(self, options, work):
         self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
+        self.timed = vars(options).get("timed")
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
     @staticmethod
@@ -118,6 +118,8 @@ class Run:
 
     def map(self, name, *words):
         """A table that a program computes: chopd-boxes and networks-profile time something, and are in C."""
+        if self.timed and name not in ("chopd-boxes", "networks-profile", "networks-share"):
+            return
         self.say(f"compute {name}")
         if name in ("chopd-boxes", "networks-profile"):
             lines = self.program("figures/bench/" + name, *words)
@@ -151,7 +153,7 @@ def redraw(name, options):
                     shutil.copy(path, work)
         else:
             chapter.tables(run)
-        if chapter.layers:
+        if chapter.layers and not options.timed:
             run.say("count requests of the CUDA versions")
             run.write(name + "-cuda", [line for words in chapter.layers
                                        for line in run.program("figures/bench/cuda", *words.split())])
@@ -222,11 +224,12 @@ def main(words):
     parser.add_argument("--tables")
     parser.add_argument("--max-memory", type=size)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--timed", action="store_true")
     parser.add_argument("chapters", nargs="*")
     parser.error = usage
     options = parser.parse_args(words)
     if options.budget is None:
-        options.budget = 300 if options.full else 30
+        options.budget = 100 if options.full else 30
     if options.budget < 0:
         usage(f"--budget: found '{options.budget}', expected whole seconds")
     options.max_memory = options.max_memory or size("8G" if options.full else "1536M")

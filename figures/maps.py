@@ -545,6 +545,17 @@ def box_means(plane, side):
     return y.reshape(plane.shape)
 
 
+def chopd_direct(*grids):
+    """Tokens that form direct reads for all boxes of the layer that chopd_tables measures."""
+    for grid in grids:
+        box = parameters("chopd", grid, 96, "--sizes", "R=96,D=96,G=4,S=24")["boxes"].reshape(-1, 2, 2)
+        low, high, read = np.floor(box[:, 0] + 0.5), np.ceil(box[:, 1] - 0.5), 1
+        for axis, edge in enumerate(grid_sizes(grid, 2)):
+            at = np.arange(edge)[:, None]
+            read = read * (np.clip(at + high[:, axis] + 1, 0, edge) - np.clip(at + low[:, axis], 0, edge)).sum(0)
+        row(grid, int(read.sum()))
+
+
 def chopd_tensor():
     """The dense tensor W_mncd of a small layer (Eq. 5, 8-10) and the factors of each component.  6 x 6 tokens, two
     channels, three components of one box.  Maps of tokens to tokens are pictures of pictures: where n stands, the
@@ -737,7 +748,7 @@ def grid_sizes(grid, axes=None):
 
 
 MAPS = (attention_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
-        elsa_filters, chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
+        elsa_filters, chopd_error, chopd_direct, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
 
 
 def main(computed, name="", *words):

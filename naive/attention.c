@@ -1,8 +1,8 @@
-/* attention.c -- softmax attention as Eq. 1-3 of LiSA read, with the matrix of all pairs; never optimised
+/* attention.c -- softmax attention as Eq. 1-3 of LiSA read, with the weights of all pairs in memory; never optimised
  *
  *     i  queries     j  keys     c  channels
  *
- * Contract: naive/attention.h. */
+ * Interface: naive/attention.h. */
 
 #include "attention.h"
 #include "../reference/runtime/steps.h"
@@ -10,7 +10,7 @@
 void attention_naive_weights(real *a, const real *q, const real *k, const real *r,
                              real scale, size_t queries, size_t keys, size_t channels)
 {
-    /* Step 1: A_ij, how query i meets key j, and the bias of the pair. */
+    /* Step 1: A_ij + R_ij, the score of query i and key j. */
     for (size_t i = 0; i < queries; i++)
         for (size_t j = 0; j < keys; j++) {
             const real *q_i = q + i * channels, *k_j = k + j * channels;
@@ -20,7 +20,7 @@ void attention_naive_weights(real *a, const real *q, const real *k, const real *
             if (r) a[i * keys + j] += r[i * keys + j];
         }
 
-    /* Step 2: the softmax along j. */
+    /* Step 2: the softmax over j. */
     for (size_t i = 0; i < queries; i++) softmax(a + i * keys, keys);
 }
 
@@ -29,7 +29,7 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
 {
     attention_naive_weights(a, q, k, r, scale, queries, keys, channels);
 
-    /* Step 3: Y_ic, the mean of the values under these weights. */
+    /* Step 3: Y_ic, the weighted mean of the values. */
     for (size_t i = 0; i < queries; i++)
         for (size_t c = 0; c < channels; c++) {
             const real *a_i = a + i * keys;
@@ -52,7 +52,8 @@ void attention_copies_prepare(struct attention_copies *copies, struct arena *are
 void attention_naive_head(const struct head *head, const struct attention_copies *copies, const real *r,
                           real scale, size_t queries, size_t keys, size_t channels)
 {
-    real *q = head_thread(head, copies->q), *k = head_thread(head, copies->k), *v = head_thread(head, copies->v), *y = head_thread(head, copies->y);
+    real *q = head_thread(head, copies->q), *k = head_thread(head, copies->k), *v = head_thread(head, copies->v);
+    real *y = head_thread(head, copies->y);
 
     head_gather(q, head->q, head->q_stride, queries, channels);
     head_gather(k, head->k, head->kv_stride, keys, channels);

@@ -1,10 +1,9 @@
 /* chopd.c -- the ChoP'D layer as the dense tensor that its factors define; never optimised
  *
- * Eq. 8-10, and then Eq. 3: a weight for every token and channel in and out, N x N x C x D for each image, because the
- * gate depends on the image.  56 x 56 tokens of 96 channels would take 362 GB.
+ * Builds the N x N x C x D weights by Eq. 8-10 and applies them by Eq. 3.  Each image has its own tensor, because the
+ * gate depends on the image.  For 56 x 56 tokens of 96 channels it would take 362 GB.
  *
- *     m, n  tokens in and out      r  components      g  boxes
- *     c, d  channels in and out
+ *     m, n  tokens in and out     c, d  channels in and out     r  components     g  boxes of a component
  *
  * Contract: reference/chopd.h. */
 
@@ -15,7 +14,7 @@
 
 /* ---- the cores ---------------------------------------------------------- */
 
-/* How much of token d, counted from the token in the middle, lies between lo and hi along an axis. */
+/* Length of the part of token d between lo and hi, along one axis; d counts from the box's token. */
 static real overlap(ptrdiff_t d, real lo, real hi)
 {
     real low = (real)d - (real)0.5, high = (real)d + (real)0.5;
@@ -24,7 +23,7 @@ static real overlap(ptrdiff_t d, real lo, real hi)
     return low < high ? high - low : (real)0;
 }
 
-/* P_mnrg: the share of box g of component r at token n that token m fills. */
+/* P_mnrg: the share of box g of component r around token n that lies in token m. */
 void chopd_naive_pooling(real *P, const real *boxes, size_t H, size_t W, size_t R, size_t G)
 {
     size_t N = H * W;
@@ -53,7 +52,7 @@ void chopd_naive_mixing(real *u2, const real *P, const real *E, size_t N, size_t
         }
 }
 
-/* Eq. 9: phi's small map, bilinearly at every token. */
+/* Eq. 9: phi's small map, interpolated to every token. */
 void chopd_naive_larger(real *u13, const real *map, size_t s, size_t H, size_t W, size_t R)
 {
     const struct small_map small = {map, s, s, R};
@@ -81,9 +80,7 @@ void chopd_naive_tensor(real *w, const real *u2, const real *u13, const struct c
 
 struct chopd_naive {
     struct chopd_gate gate;
-    real *P, *u2;               /* [N][N][R][G], [N][N][R] */
-    real *u13;                  /* [N][R] */
-    real *w;                    /* [N][N][C][D] */
+    real *P, *u2, *u13, *w;     /* [N][N][R][G], [N][N][R], [N][R], [N][N][C][D] */
 };
 
 static status prepare(struct plan *plan)
@@ -111,7 +108,7 @@ static status run(struct plan *plan, real *y, const real *x)
     chopd_naive_pooling(f->P, p->boxes, p->H, p->W, p->R, p->G);
     chopd_naive_mixing(f->u2, f->P, p->mix, N, p->R, p->G);
 
-    /* Step 2: for each image its gate, its tensor, and Eq. 3. */
+    /* Step 2: gate, tensor and Eq. 3 of each image. */
     for (size_t i = 0; i < p->B; i++, x += N * C, y += N * D) {
         chopd_gate(&f->gate, 0, x, p);
         chopd_naive_larger(f->u13, f->gate.map, p->s, p->H, p->W, p->R);
@@ -122,7 +119,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return status_ok();
 }
 
-/* The boxes once, all else for each image. */
+/* The boxes count once, the rest for each image. */
 static double multiply_adds(const void *params)
 {
     const struct chopd_problem *p = params;

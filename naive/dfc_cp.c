@@ -1,4 +1,4 @@
-/* dfc_cp.c -- a layer for each image, with the tensor W_imncd of all its weights; never optimised
+/* dfc_cp.c -- Eq. 3-5: builds the weights W_imncd of every image, and applies them; never optimised
  *
  * Contract: reference/dfc.h. */
 
@@ -6,7 +6,7 @@
 #include "forms.h"
 #include "../reference/runtime/steps.h"
 
-/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr; u1 may be absent, and is then one. */
+/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr; u1 = 1 if it is absent. */
 void dfc_naive_tensor(real *w, const struct dfc_problem *p)
 {
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;

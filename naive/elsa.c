@@ -1,7 +1,7 @@
-/* elsa.c -- ELSA as its equations and its Algorithm 2 read; never optimised, to be read beside Eq. 4-8
+/* elsa.c -- ELSA as Eq. 4-8 and Algorithm 2 read; never optimised
  *
- * Neighbourhoods are unfolded: the Hadamard product around every token, N x K^2 x C, the values around every token and
- * the filter of every channel exist.  For Eq. 4 the map of all tokens against all tokens exists.
+ * Neighbourhoods are unfolded: the Hadamard products around every token (N x K^2 x C), the values around every token
+ * and the filters of every channel are in memory.  For Eq. 4 the weights of all N x N pairs are.
  *
  *     i  tokens, N of them       n  neighbours, K^2 of them    a  heads, h of them
  *     ch channels                o  channels of the final variant's middle
@@ -20,8 +20,7 @@ void elsa_naive_unfold(real *unfolded, const real *rows, const struct neighbours
         neighbours_unfold(unfolded + i * around->entries * columns, around, i, rows, columns, columns);
 }
 
-/* Eq. 7 by Algorithm 2: each token's own product meets rk, its neighbours'
- * products meet rq.  l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an. */
+/* Eq. 7 by Algorithm 2: l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an. */
 void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, C = p->heads.C, h = p->heads.h, entries = p->entries;
@@ -39,12 +38,12 @@ void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const stru
             }
 }
 
-/* The authors' final module: a convolution in groups of g channels, GELU, and one linear map to all logits. */
+/* The authors' final module: a convolution in groups of g channels, GELU, a linear map to all logits. */
 void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, Q = p->heads.Q, width = p->g, entries = p->entries;
 
-    /* Step 1: g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), c in o's group. */
+    /* Step 1: g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), c in the group of o. */
     for (size_t i = 0; i < N; i++)
         for (size_t o = 0; o < Q; o++) {
             real sum = p->conv_b[o];
@@ -65,7 +64,7 @@ void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struc
         }
 }
 
-/* h_ani = softmax over the neighbours n, those off the grid included. */
+/* h_ani = softmax over all neighbours n, including those off the grid. */
 void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, entries = p->entries;
@@ -79,7 +78,7 @@ void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p
         }
 }
 
-/* Eq. 8, Algorithm 1: every channel has the filters of its head, bent by two static matrices of its own. */
+/* Eq. 8, Algorithm 1: the filters of a channel are those of its head, times one static matrix plus another. */
 void elsa_naive_filters(real *filters, const real *attention, const real *factor, const real *summand,
                         const struct elsa_problem *p)
 {
@@ -109,9 +108,9 @@ void elsa_naive_apply(real *f, const real *filters, const real *contexts, const 
         }
 }
 
-/* ---- the paradigm of Eq. 4 -------------------------------------------------- */
+/* ---- Eq. 4 ------------------------------------------------------------------ */
 
-/* Norm of the terms, written into the map of all tokens against all; what falls off the grid meets no value. */
+/* Norm of the terms, as N x N weights.  Norm includes neighbours off the grid; their weights are dropped. */
 void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,
                         size_t a, const struct elsa_problem *p)
 {
@@ -148,18 +147,18 @@ struct elsa_naive {
     struct elsa_area area;
     struct ghost ghost;
 
-    /* Algorithm 2's tensors, of each thread. */
+    /* Of each thread. */
     real *hp, *kp;              /* [N][Q] */
     real *unfolded;             /* [N][K^2][Q]   kp around every token */
     real *attention;            /* [h][K^2][N]   logits, then weights */
     real *row;                  /* [K^2]         the filter of one token and head */
     real *filters;              /* [C][K^2][N] */
     real *contexts;             /* [N][K^2][C]   values around every token */
-    real *weights;              /* [N][N]        Eq. 4 */
+    real *weights;              /* [N][N]        weights of all pairs in Eq. 4 */
 };
 HEADS_FIRST(struct elsa_naive);
 
-/* One image by Algorithm 2, or the final variant, whose g takes the place of kp. */
+/* One image by Algorithm 2, or by the final variant, which writes g where kp was. */
 static void one_image(const struct head *head)
 {
     const struct elsa_problem *p = head->plan->params;
@@ -226,7 +225,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the cores multiply, and the projections: pairs off the grid too, and in Eq. 4 all tokens with all. */
+/* Includes neighbours off the grid, and in Eq. 4 all N x N pairs. */
 static double multiply_adds(const void *params)
 {
     const struct elsa_problem *p = params;

@@ -1,4 +1,4 @@
-/* forms.c -- the forms that naive/ tells; see forms.h */
+/* forms.c -- the naive forms; see forms.h */
 
 #include "forms.h"
 #include "../reference/msa.h"

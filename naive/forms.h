@@ -1,4 +1,4 @@
-/* forms.h -- the forms that naive/ tells, one for each operator */
+/* forms.h -- the naive forms: each operator as its equations read, naive/NAME.c */
 
 #ifndef TWICETOLD_NAIVE_FORMS_H
 #define TWICETOLD_NAIVE_FORMS_H

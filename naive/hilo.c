@@ -1,8 +1,8 @@
-/* hilo.c -- HiLo as two attentions of all tokens with all tokens; never optimised, to be read beside Sec. 4.1
+/* hilo.c -- HiLo as two attentions over all pairs of tokens, as Sec. 4.1 reads; never optimised
  *
  * Both branches are naive/attention.c over the whole padded plane.  Hi-Fi's windows are a mask, -inf between tokens
- * that share none.  In Lo-Fi every token carries the key and value of its window: s^2 equal keys are s^2 equal weights,
- * and the mean under them is the mean over windows.
+ * of different windows.  In Lo-Fi every token has a copy of its window's key and value: s^2 equal keys have s^2 equal
+ * weights, so the mean over tokens is the mean over windows.
  *
  *     i, j  tokens of the padded plane, M of them     w  windows, n of them     ch  channels
  *
@@ -17,7 +17,7 @@
 
 /* ---- the cores ------------------------------------------------------ */
 
-/* Where token i of the plane lies on the padded plane. */
+/* Index on the padded plane of token i of the plane. */
 static size_t place(const struct hilo_problem *p, size_t i)
 {
     return i / p->W * p->padded.grid.size[1] + i % p->W;
@@ -39,7 +39,7 @@ void hilo_naive_mask(real *r, const struct hilo_problem *p)
         }
 }
 
-/* x~_w = sum_i x_i / s^2, the padding's zeros among them. */
+/* x~_w = sum_i x_i / s^2, padding tokens included. */
 void hilo_naive_pool(real *pooled, const real *padded, const struct hilo_problem *p)
 {
     for (size_t w = 0; w < p->n; w++)
@@ -74,9 +74,9 @@ void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hi
 
 /* ---- the form around them -------------------------------------------- */
 
-/* Tensors of all images, R queries of Lo-Fi in each: M, or one for each window. */
+/* Tensors of all images. */
 struct hilo_naive {
-    size_t R;
+    size_t R;                   /* queries of Lo-Fi: M, or n with --pooled-queries */
     struct linear h_qkv, h_proj, l_q, l_kv, l_proj;
     real *padded;               /* [B][M][C] */
     real *mask;                 /* [M][M] */
@@ -84,8 +84,8 @@ struct hilo_naive {
     real *pooled;               /* [B][n][C] */
     real *low_q;                /* [B][R][ld] */
     real *window_kv, *low_kv;   /* [B][n][2ld], [B][M][2ld] */
-    real *low_z, *low, *spread; /* [B][R][ld], [B][R][ld], [B][M][ld] where R is not M */
-    struct attention_copies copies;         /* of each thread: one head */
+    real *low_z, *low, *spread; /* [B][R][ld], [B][R][ld], [B][M][ld] if R = n */
+    struct attention_copies copies;
 };
 
 /* Hi-Fi: z_i = sum_j softmax_j(q_i . k_j / sqrt(c) + r_ij) v_j. */
@@ -96,7 +96,7 @@ static void high_head(const struct head *head)
     attention_naive_head(head, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
 }
 
-/* Lo-Fi: the same without a mask, to what every token carries. */
+/* Lo-Fi: the same without a mask, over the copied keys and values. */
 static void low_head(const struct head *head)
 {
     const struct hilo_problem *p = head->plan->params;
@@ -120,7 +120,7 @@ static void run_chunk(const struct team *t)
         .y_stride = ld, .q_stride = ld, .kv_stride = 2 * ld,
     };
 
-    /* Step 1: a plane that windows tile, and the mean of each window. */
+    /* Step 1: pad to whole windows; the mean of each window. */
     for (size_t b; team_next(t, t->images, &b);) {
         hilo_naive_pad(f->padded + b * M * C, t->x + b * N * C, p);
         hilo_naive_pool(f->pooled + b * n * C, f->padded + b * M * C, p);
@@ -146,7 +146,7 @@ static void run_chunk(const struct team *t)
     team_linear(t, f->low, ld, f->low_z, ld, &f->l_proj, t->images * R);
     team_barrier(t);
 
-    /* Step 5: side by side (Eq. 6), without the padding. */
+    /* Step 5: both branches side by side (Eq. 6), without the padding. */
     for (size_t b; team_next(t, t->images, &b);) {
         real *y = t->y + b * N * C;
         const real *low_b = arena_at(f->low, b * R * ld);
@@ -212,8 +212,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* All that the cores multiply, the scale and the three of an interpolation
- * among it, and the projections of the padded plane. */
+/* On the padded plane, including one scale for each pair and 3 for each number of an interpolation. */
 static double multiply_adds(const void *params)
 {
     const struct hilo_problem *p = params;

@@ -1,10 +1,10 @@
-/* lisa.c -- LiSA as its equations read; never optimised, to be read beside Eq. 4-10
+/* lisa.c -- LiSA as Eq. 4-10 read; never optimised
  *
- * Every tensor that the paper draws exists in full: the Toeplitz RPE tensors, the N x N correlation, the N x N x c
- * Hadamard correlation, the N x c x D convolutions.  Loops have the paper's letters and order; every convolution is a
- * sum over all tokens.
+ * All tensors of the paper are in memory: the Toeplitz RPE tensors, the N x N correlation, the N x N x c Hadamard
+ * correlation, the N x c x D convolutions.  Loops have the paper's letters and order; every convolution is a sum over
+ * all tokens.
  *
- *     i, j, n  tokens, N of them: i asks, n carries a key, j a value
+ *     i, j, n  tokens, N of them: i has the query, n the key, j the value
  *     ch       channel, c of them: the paper's c of query and key, its k of value
  *     d        latent, D of them
  *     m        entry of a local window, M of them
@@ -36,7 +36,7 @@ void lisa_naive_weigh(real *A, const real *R, size_t N)
     for (size_t ij = 0; ij < N * N; ij++) A[ij] *= R[ij];
 }
 
-/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i; Tab. 3b's row with B^a: + sum_c q_ic ba_cd. */
+/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i.  In Tab. 3b, with B^a: + sum_c q_ic ba_cd. */
 void lisa_naive_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                           size_t N, size_t c, size_t D)
 {
@@ -62,7 +62,7 @@ void lisa_naive_hadamard(real *A, const real *q, const real *k, size_t N, size_t
         }
 }
 
-/* Eq. 6, 7: a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd, the bias once and not for every n. */
+/* Eq. 6, 7: a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd; the bias is added once, not for every n. */
 void lisa_naive_hadamard_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                                    size_t N, size_t c, size_t D)
 {
@@ -102,9 +102,9 @@ void lisa_naive_output(real *y, const real *kernel, const real *v, const real *a
         }
 }
 
-/* ---- Eq. 10, and Fig. 6's order of Eq. 5 ---------------------------------- */
+/* ---- Eq. 10, and Eq. 5 in the order of Fig. 6 ------------------------------ */
 
-/* Eq. 10: Ga_icd = sum_n k_nc wa_{i-n,c,d} + ba_cd, where i - n goes around the grid. */
+/* Eq. 10: Ga_icd = sum_n k_nc wa_{i-n,c,d} + ba_cd, where i - n wraps around the grid. */
 void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real *ba, const grid *g, size_t c, size_t D)
 {
     for (size_t i = 0; i < g->tokens; i++) {
@@ -135,8 +135,8 @@ void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const re
     }
 }
 
-/* Tab. 3c: the token i - step(m) where entry m of a window finds its key; false where that lies off the grid. */
-static bool behind(size_t *n, const grid *g, const grid *window, size_t i, size_t m)
+/* Tab. 3c: n = i - step(m), the token at entry m of the window; false if it is off the grid. */
+static bool window_token(size_t *n, const grid *g, const grid *window, size_t i, size_t m)
 {
     size_t at[GRID_AXES];
     ptrdiff_t back[GRID_AXES];
@@ -154,7 +154,7 @@ void lisa_naive_local_key(real *Ga, const real *k, const real *wa, const real *b
         for (size_t cd = 0; cd < c * D; cd++) Ga_i[cd] = 0;
         for (size_t m = 0; m < window->tokens; m++) {
             size_t n;
-            if (!behind(&n, g, window, i, m)) continue;
+            if (!window_token(&n, g, window, i, m)) continue;
             const real *k_n = k + n * c, *wa_m = wa + m * c * D;
             for (size_t ch = 0; ch < c; ch++)
                 for (size_t d = 0; d < D; d++) Ga_i[ch * D + d] += k_n[ch] * wa_m[ch * D + d];
@@ -172,7 +172,7 @@ void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real 
         for (size_t cd = 0; cd < c * D; cd++) Gb_i[cd] = 0;
         for (size_t m = 0; m < window->tokens; m++) {
             size_t n;
-            if (!behind(&n, g, window, i, m)) continue;
+            if (!window_token(&n, g, window, i, m)) continue;
             const real *v_n = v + n * c, *wb_m = wb + m * D;
             for (size_t ch = 0; ch < c; ch++)
                 for (size_t d = 0; d < D; d++) Gb_i[ch * D + d] += v_n[ch] * wb_m[d];
@@ -181,7 +181,7 @@ void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real 
     }
 }
 
-/* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd, where Fig. 6 and 7 and Eq. 9 end. */
+/* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd: the last step of Fig. 6 and 7 and of Eq. 9. */
 void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D)
 {
     for (size_t i = 0; i < N; i++) {
@@ -196,8 +196,8 @@ void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *
     }
 }
 
-/* G_icd = sum_n R_ind x_nc: every channel of x meets every RPE. */
-static void rpes_meet(real *G, const real *R, const real *x, size_t N, size_t c, size_t D)
+/* G_icd = sum_n R_ind x_nc: every RPE table is applied to every channel of x. */
+static void apply_rpes(real *G, const real *R, const real *x, size_t N, size_t c, size_t D)
 {
     for (size_t i = 0; i < N; i++)
         for (size_t ch = 0; ch < c; ch++)
@@ -214,17 +214,17 @@ void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k
 {
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
 
-    /* Step 1: KRa_icd = sum_n k_nc Ra_ind, and ba_cd where it is given. */
-    rpes_meet(KRa, Ra, k, N, c, D);
+    /* Step 1: KRa_icd = sum_n k_nc Ra_ind + ba_cd; ba is optional. */
+    apply_rpes(KRa, Ra, k, N, c, D);
     for (size_t i = 0; p->ba && i < N; i++)
         for (size_t cd = 0; cd < c * D; cd++) KRa[i * c * D + cd] += p->ba[cd];
 
-    /* Step 2: RbV_ikd = sum_j Rb_ijd v_jk + bb_kd, the bias once. */
-    rpes_meet(RbV, Rb, v, N, c, D);
+    /* Step 2: RbV_ikd = sum_j Rb_ijd v_jk + bb_kd. */
+    apply_rpes(RbV, Rb, v, N, c, D);
     for (size_t i = 0; i < N; i++)
         for (size_t cd = 0; cd < c * D; cd++) RbV[i * c * D + cd] += p->bb[cd];
 
-    /* Step 3: both meet the query. */
+    /* Step 3: the query. */
     lisa_naive_contraction(y, q, KRa, RbV, N, c, D);
 }
 
@@ -232,14 +232,14 @@ void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k
 
 struct lisa_naive {
     struct heads heads;
-    real *R;                    /* [1 or h][N][N]: Eq. 4's Toeplitz matrices */
+    real *R;                    /* [1 or h][N][N]: the Toeplitz matrices of Eq. 4 */
     real *Ra, *Rb;              /* [N][N][columns], [N][N][D]: the Toeplitz tensors of Eq. 5-7 */
     real *A, *a, *kernel;       /* of a head: [N][N] or [N][N][c], [N][D], [N][N] */
     real *Ga, *Gb;              /* of a head: [N][c][D] */
 };
 HEADS_FIRST(struct lisa_naive);
 
-/* Columns of ea: Eq. 5 has tables for all channels, Eq. 6 and 7 for each. */
+/* Columns of ea: in Eq. 5 all channels share the tables; in Eq. 6 and 7 each channel has its own. */
 static size_t key_columns(const struct lisa_problem *p)
 {
     return p->equation == 5 ? p->D : p->heads.c * p->D;
@@ -255,7 +255,7 @@ static void one_head(const struct head *head)
     real *Ga = head_thread(head, f->Ga), *Gb = head_thread(head, f->Gb);
     const real *v = head->v;
 
-    /* Step 1: query and key, which are this thread's copies, become unit vectors. */
+    /* Step 1: normalise query and key, which are this thread's copies. */
     for (size_t i = 0; i < N; i++) {
         l2_normalise(q + i * c, c);
         l2_normalise(k + i * c, c);
@@ -326,8 +326,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the cores multiply, for every head of every image, and the
- * projections.  Normalising, 2 N c squares a head, is left out. */
+/* Does not count the normalisation: 2 N c squares for each head. */
 static double multiply_adds(const void *params)
 {
     const struct lisa_problem *p = params;

@@ -1,7 +1,7 @@
-/* msa.c -- self-attention as Eq. 1-3 read, one window after the other; without windows the grid is one window
+/* msa.c -- self-attention as Eq. 1-3 read, window by window; without windows the grid is one window; never optimised
  *
- * The window's tokens are copied, R is written for every pair, masks and all, and naive/attention.c does the rest.
- * With a ghost head (ELSA, App. C) the maps of all heads exist, and the filter of a channel too.
+ * Copies the tokens of a window, writes R of every pair, with -inf as the mask, and calls naive/attention.c.  With a
+ * ghost head (ELSA, App. C) the weights of all heads and pairs are in memory, and the filter of one channel.
  *
  *     i, j  tokens     a  heads     ch  channels
  *
@@ -14,15 +14,15 @@
 
 struct msa_naive {
     struct heads heads;
-    struct attention_copies copies; /* one window of one head; for a ghost head query and key alone */
-    real *r;                        /* [n][n]: its bias */
+    struct attention_copies copies; /* one window of one head; with a ghost head only query and key */
+    real *r;                        /* [n][n]: R of a window */
     struct ghost ghost;
-    real *maps;                     /* [h][N][N]: the weights of all heads, for a ghost head */
-    real *filter;                   /* [N][N]: those of one channel */
+    real *maps;                     /* [h][N][N]: the weights of all heads, with a ghost head */
+    real *filter;                   /* [N][N]: the weights of one channel */
 };
 HEADS_FIRST(struct msa_naive);
 
-/* R of all pairs of a window: the offsets' embedding, and -inf for a pair on different sides of a seam. */
+/* R of all pairs of a window: the embedding of the offset, or -inf for a pair on different sides of a seam. */
 static void write_bias(real *r, const struct msa_problem *p, size_t window, size_t column)
 {
     const struct windows *w = &p->windows;
@@ -55,10 +55,10 @@ static void one_head(const struct head *head)
         }
         if (r) write_bias(r, p, w, p->rpe_columns > 1 ? head->number : 0);
 
-        /* Step 2: the equation. */
+        /* Step 2: attention. */
         attention_naive(y, head_thread(head, f->copies.a), q, k, v, r, p->scale, n, n, c);
 
-        /* Step 3: back to their places. */
+        /* Step 3: the output, back to the tokens. */
         for (size_t i = 0; i < n; i++)
             head_scatter(head->y + windows_token(&p->windows, w, i) * head->y_stride, 0, y + i * c, 1, c);
     }
@@ -129,7 +129,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All pairs of a window, seen or not; the scale is one multiplication more for each. */
+/* All pairs of a window, masked or not; the scale is one multiplication more for each. */
 static double multiply_adds(const void *params)
 {
     const struct msa_problem *p = params;

@@ -1,7 +1,7 @@
 /* sra.c -- spatial-reduction attention as Eq. 1-4 of PVT read; never optimised
  *
- * The convolution is a sum over all channels and tokens of a patch; the map of every query against every reduced key
- * exists, one head at a time.
+ * The convolution is a sum over all channels and tokens of a patch.  The weights of all queries and reduced keys of
+ * one head are in memory.
  *
  *     m  patches     t  tokens of a patch, s^2 of them     o, e  channels out and in
  *
@@ -28,14 +28,14 @@ void sra_naive_convolve(real *reduced, const real *x, const struct sra_problem *
         }
 }
 
-/* All images, every tensor by its name; dense, row-major. */
+/* Tensors of all images. */
 struct sra_naive {
     struct linear query, key_value, output;
     real *q;                    /* [B][N][C] */
-    real *reduced;              /* [B][M][C], NULL where s = 1 */
+    real *reduced;              /* [B][M][C], NULL if s = 1 */
     real *kv;                   /* [B][M][2C] */
     real *joined;               /* [B][N][C]: the heads side by side, NULL without w_o */
-    struct attention_copies copies;     /* of each thread: one head */
+    struct attention_copies copies;
 };
 
 static void one_head(const struct head *head)
@@ -56,7 +56,7 @@ static void run_chunk(const struct team *t)
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
-    /* Step 1: every patch becomes one token, and is normalised. */
+    /* Step 1: the convolution turns each patch into one token; layer norm. */
     for (size_t b; team_next(t, reduced, &b);) {
         sra_naive_convolve(f->reduced + b * M * C, t->x + b * N * C, p);
         for (size_t m = 0; m < M; m++) layer_norm(f->reduced + (b * M + m) * C, p->norm_g, p->norm_b, C, SRA_EPSILON);

@@ -1,6 +1,4 @@
-/* sra.h -- the core of spatial-reduction attention's naive form
- *
- * Contract: reference/sra.h. */
+/* sra.h -- the core of spatial-reduction attention's naive form.  Contract: reference/sra.h. */
 
 #ifndef TWICETOLD_NAIVE_SRA_H
 #define TWICETOLD_NAIVE_SRA_H

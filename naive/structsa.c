@@ -1,7 +1,7 @@
-/* structsa.c -- StructSA as its equations read; never optimised, to be read beside Eq. 2-5 and 11-16
+/* structsa.c -- StructSA as Eq. 2-5 and 11-16 read; never optimised
  *
- * The N x N map of all queries against all keys exists, or in Eq. 16 the N x N x c Hadamard correlation.  Windows are
- * unfolded, kernels are made and then applied.
+ * The N x N map of all pairs is in memory, or in Eq. 16 the N x N x c Hadamard correlation.  Windows are unfolded;
+ * kernels are built and then applied.
  *
  *     i  queries, N of them        n  tokens                    d  patterns
  *     j  centres of windows, J     m  entries of a window       ch channels
@@ -36,12 +36,12 @@ void structsa_naive_unfold(real *windows, const real *rows, size_t columns, cons
         neighbours_unfold(windows + j * n->entries * columns, n, j, rows, columns, columns);
 }
 
-/* Eq. 3 and 13: D filters look at each window of the map of query i, and one softmax weighs all that they find. */
+/* Eq. 3 and 13: D filters on each window of the map of query i, and one softmax over all scores. */
 void structsa_naive_attend(real *a_i, const real *windows, const real *hk, const struct structsa_problem *p)
 {
     size_t J = p->J, D = p->D, taps = p->M * p->columns;
 
-    /* Step 1: the scores, each a filter laid on a window. */
+    /* Step 1: the scores: window j times filter d. */
     for (size_t j = 0; j < J; j++)
         for (size_t d = 0; d < D; d++) {
             const real *window_j = windows + j * taps, *hk_d = hk + d * taps;
@@ -80,7 +80,7 @@ void structsa_naive_aggregate(real *y_i, const real *kernels, const real *contex
     }
 }
 
-/* Eq. 21: token n meets every kernel whose window it lies in. */
+/* Eq. 21: sums the kernel entries that belong to token n, over all windows that contain n. */
 void structsa_naive_merge(real *merged, const real *kernels, const struct neighbours *values,
                           const struct structsa_problem *p)
 {
@@ -114,17 +114,17 @@ static void one_head(const struct head *head)
     real *contexts = head_thread(head, f->contexts), *kernels = head_thread(head, f->kernels);
     real *q = head_thread(head, f->heads.q);
 
-    /* Step 1: the query scaled, which is a copy of this head's own. */
+    /* Step 1: the scale, on this thread's copy of the query. */
     for (size_t ic = 0; ic < N * c; ic++) q[ic] *= p->scale;
 
-    /* Step 2: the map, and what the detectors find in it. */
+    /* Step 2: the map, and the attention of each query. */
     structsa_naive_correlate(map, q, head->k, p);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_unfold(unfolded, map + i * N * p->columns, p->columns, &f->windows.keys);
         structsa_naive_attend(a + i * JD, unfolded, hk, p);
     }
 
-    /* Step 3: the values around every centre, under the kernels of each query. */
+    /* Step 3: the kernels of each query, applied to the values around every centre. */
     structsa_naive_unfold(contexts, head->v, c, &f->windows.values);
     for (size_t i = 0; i < N; i++) {
         structsa_naive_kernels(kernels, a + i * JD, hv, p);
@@ -140,7 +140,8 @@ static status prepare(struct plan *plan)
 
     heads_prepare(plan, (struct core_options){.core = one_head, .dense = true});
     structsa_windows_prepare(&f->windows, arena, PERSISTENT, p);
-    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all keys", p->heads.N, p->heads.N, p->columns);
+    arena_reals(arena, PER_THREAD, &f->map, "the map of all queries against all keys", p->heads.N, p->heads.N,
+                p->columns);
     arena_reals(arena, PER_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns);
     arena_reals(arena, PER_THREAD, &f->a, "the attention of all queries", p->heads.N, p->J, p->D);
     arena_reals(arena, PER_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->heads.c);
@@ -155,7 +156,6 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the cores multiply, the scale, and the projections. */
 static double multiply_adds(const void *params)
 {
     const struct structsa_problem *p = params;

@@ -192,11 +192,12 @@ def slide(title, body, measured, text=''):
 
 
 def image(folder, name, file=None, cut=None):
-    """A drawing; cut = (above, below) leaves out its own title and foot."""
+    """A drawing; cut = (above, below) leaves out its own title and foot.  Below None: the foot of a sweep."""
     drawing = text_of(file or f'{folder}/{name}.svg')
     if cut:
         width, height = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing).groups()
-        box = f'viewBox="0 {cut[0]} {width} {int(height) - sum(cut)}"'
+        above, below = cut[0], cut[1] or int(height) - 462
+        box = f'viewBox="0 {above} {width} {int(height) - above - below}"'
         drawing = re.sub(r'\swidth="\d+" height="\d+"\s+viewBox="[^"]*"', ' ' + box, drawing, count=1)
     replace(f'{folder}/{name}.svg', drawing)
     return f'<img src="{name}.svg" alt="">'
@@ -227,27 +228,30 @@ def table(name, columns, **only):
 
 
 def gap_slides(folder):
-    """Each operator's gap at the largest grid that both forms were measured at."""
+    """Each operator's times, and its gap at the largest grid that all three forms were measured at."""
     for chapter, text in GAPS.items():
         last = records('gap', series=chapter)[-1]
-        faster, smaller = ratio(float(last['times_faster'])), ratio(float(last['times_smaller']))
-        yield slide(f'{CALLED[chapter]}: {faster} times as fast, {smaller} times smaller, at '
-                    f'{last["grid"].replace("x", "×")} tokens', image(folder, f'gap-{chapter}'), chapter, text)
+        algorithm, machine = ratio(float(last['algorithm'])), ratio(float(last['machine']))
+        yield slide(f'{CALLED[chapter]} at {last["grid"].replace("x", "×")} tokens: {algorithm} times as fast by the '
+                    f'algorithm, {machine} by the machine',
+                    image(folder, chapter, f'figures/{chapter}/{chapter}.svg', (40, None)), chapter, text)
 
 
 def all_slides(folder):
     one = 'One thread, float.'
     planes = 'operator 1×1 2×2 3×3 4×4 6×6 8×8 14×14'
     yield FIRST
-    yield slide('How many times as fast the fast form is', image(folder, 'gap-time'), 'gap', one)
-    yield slide('How many times smaller its memory is', image(folder, 'gap-memory'), 'gap', one)
+    yield slide('How much faster: the algorithm’s part and the machine’s', image(folder, 'gap-factors'), 'gap', one)
+    yield slide('The algorithm: time, naive over plain', image(folder, 'gap-algorithm'), 'gap', one)
+    yield slide('The machine: time, plain over fast', image(folder, 'gap-machine'), 'gap', one)
+    yield slide('The algorithm: memory, naive over plain', image(folder, 'gap-memory'), 'gap', one)
     yield from gap_slides(folder)
-    yield slide('A gap is two factors: less work, and more of it a second', table(
-        'gap-factors', 'operator grid naive_seconds fast_seconds times_faster less_work more_a_second'), 'gap-factors')
+    yield slide('A gap has two parts: the algorithm and the machine', table(
+        'gap-factors', 'operator grid from to algorithm machine less_work less_memory'), 'gap-factors')
     yield slide('Exponents of N, over the range that was fitted', table(
         'gap-fits', 'operator form from to work_exponent time_exponent memory_exponent'), 'gap-fits',
         'Work by formula, time and memory measured.')
-    yield slide('On small planes the gap closes: naive time over fast', table('gap-loses', planes, what='time'),
+    yield slide('On small planes the gap closes: naive time over plain', table('gap-loses', planes, what='algorithm'),
                 'gap-loses')
     yield slide('There the fast form takes more memory: naive over fast', table('gap-loses', planes, what='memory'),
                 'gap-loses')
@@ -259,9 +263,6 @@ def all_slides(folder):
     yield slide('Shares of the roof, in percent of G multiply-adds a second', table(
         'roofline', 'operator grid intensity roof reached share', form='fast'), 'roofline',
         'Multiply-adds by formula, intensity in multiply-adds for each byte.')
-    for chapter in GAPS:
-        yield slide(f'{CALLED[chapter]}: time of one layer against the number of tokens',
-                    image(folder, chapter, f'figures/{chapter}/{chapter}.svg', (40, 78)), chapter)
     yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
                 image(folder, 'blocks', 'figures/gap/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
     yield slide('LITv2-S on larger images, by its attention',

@@ -1,8 +1,7 @@
-/* activation.h -- a bias, and what comes behind it, for the rows of chapter 4
+/* activation.h -- y <- sigma(y + b) in place, a thread for each number
  *
- * y <- sigma(y + b) in place: a thread for each number, neighbours for neighbours.  The
- * bias repeats: y_at takes b[at / each % count], so `each` is 1 where the bias's numbers
- * lie side by side in y, and the size of a plane where each number has a plane. */
+ * y[at] gets the bias b[at / each % count]: `each` is 1 if the channels of y are adjacent, and the size of a plane if y
+ * has a plane for each channel. */
 
 #ifndef TWICETOLD_FAST_CUDA_ACTIVATION_H
 #define TWICETOLD_FAST_CUDA_ACTIVATION_H

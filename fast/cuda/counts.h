@@ -1,14 +1,14 @@
-/* counts.h -- what the emulated kernels of the last run asked of the memory
+/* counts.h -- counts the memory requests of emulated kernels
  *
- * The same on every machine: requests of warps, not time.  Exact, except that the cycles of
- * shared memory are those of a model (requests.h).
+ * The counts are the same on every machine.  They are exact; only the cycles of shared memory follow a model
+ * (requests.h).
  *
- *     emulator_watch(true, 7);             count; take turns by seed 7
+ *     emulator_watch(true, 7);             count; seed 7 sets the order of threads
  *     plan_run(&plan, y, x);
  *     for (size_t l = 0; l < emulator_launches(); l++) ... emulator_launch(l)->sectors ...
  *     emulator_watch(false, 0);
  *
- * Settings and results are the calling thread's own. */
+ * Settings and results belong to the calling thread. */
 
 #ifndef TWICETOLD_FAST_CUDA_COUNTS_H
 #define TWICETOLD_FAST_CUDA_COUNTS_H
@@ -26,23 +26,25 @@ struct launch_counts {
     unsigned blocks, threads;           /* of the launch; of a block */
     size_t shared_bytes;                /* of a block */
     unsigned long long
-        requests,                       /* of device memory, by a warp: one instruction */
-        sectors,                        /* of 32 bytes, that these touch, each counted anew */
-        asked,                          /* bytes that its threads asked for */
-        touched,                        /* bytes of all the sectors that the launch touched, each counted once */
-        shared_requests, wavefronts,    /* cycles of shared memory without bank conflicts, and with (requests.h) */
-        partial,                        /* requests in which not all lanes of the warp took part */
-        barriers,                       /* of blocks, each counted once a block */
-        exchanges,                      /* shuffles and votes of warps */
-        atomics,
-        products;                       /* of tensor cores, one instruction of a warp each */
+        requests,                       /* instructions of a warp that access device memory */
+        sectors,                        /* of 32 bytes, per request */
+        asked,                          /* bytes that the threads access */
+        touched,                        /* bytes of all distinct sectors of the launch */
+        shared_requests, wavefronts,    /* cycles of shared memory without and with bank conflicts (requests.h) */
+        partial,                        /* requests that not all lanes of the warp make */
+        barriers,                       /* of blocks */
+        exchanges,                      /* shuffles and votes, one for all lanes of a mask */
+        atomics,                        /* one per thread */
+        products;                       /* of tensor cores, one per warp */
 };
 
-/* Clears the launches of this thread, counts later ones or not, and sets the seed of the order of threads. */
+/* Clears the launches of this thread, switches counting on or off, and sets the seed of the order of threads. */
 void emulator_watch(bool counting, uint64_t seed);
 
-/* Sets the limits of this thread's emulated device by name (NULL: sm_90); false if it is not known.  The names. */
+/* Sets the limits of this thread's emulated device by name (NULL: sm_90); false if the name is unknown. */
 bool emulator_device(const char *name);
+
+/* Name number `at`, or NULL after the last. */
 const char *emulator_device_name(int at);
 
 size_t emulator_launches(void);

@@ -1,26 +1,25 @@
-/* device.h -- the words in which kernels, and the functions that launch them, are written
+/* device.h -- the language of kernels and of the functions that launch them
  *
- * nvcc compiles the .cu files for a GPU, and g++ for the emulator (emulator.h).  All differences are here and in
+ * nvcc compiles the .cu files for a GPU, g++ for the emulator (emulator.h).  All differences are in this header,
  * device_gpu.cu and device_host.cc:
  *
- *     array<real>                 memory of the device: a pointer, or one that checks its bounds
- *     SHARED(real, tile, 1056);   shared memory of a block, also as the parameter shared<real>
- *     load<4>(x, i), store(x, i, pack)    four neighbours in one access
- *     multiply_tf32(sums, a, b)           a product of a warp on tensor cores
+ *     array<real>                         pointer to device memory; checks its bounds when emulated
+ *     SHARED(real, tile, 1056);           shared memory of a block; as a parameter, shared<real>
+ *     load<4>(x, i), store(x, i, pack)    four adjacent elements in one access
+ *     multiply_tf32(sums, a, b)           matrix product of a warp on tensor cores
  *     LAUNCH(d, kernel, blocks, threads, bytes, arguments...)
  *
  * The rest is CUDA: threadIdx, __syncthreads, __shfl_xor_sync, ...
  *
- * The state of every CUDA form is derived from `device`.  Its arrays are declared in prepare and exist from the first
- * load on, so a run allocates nothing.  The first error is kept and skips what follows: a form checks once, at its
- * end. */
+ * The state of every CUDA form is derived from `device`.  Prepare declares its arrays and the first load allocates
+ * them, so a run allocates nothing.  After the first error all calls do nothing: a form checks once, at its end. */
 
 #ifndef TWICETOLD_FAST_CUDA_DEVICE_H
 #define TWICETOLD_FAST_CUDA_DEVICE_H
 
 #include "../../reference/runtime/plan.h"
 
-/* 1 where the code that is compiled may use tensor cores in TF32 and BF16. */
+/* 1 if the target of this compilation has tensor cores for TF32 and BF16. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 #define TENSOR_CORES 0
 #else
@@ -29,7 +28,7 @@
 
 #ifdef __CUDACC__
 
-#ifndef DEVICE_LAUNCH                   /* tests/cuda/runtime.cu has a runtime of its own */
+#ifndef DEVICE_LAUNCH                   /* tests/cuda/runtime.cu defines it, and its own runtime */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cufft.h>
@@ -59,7 +58,7 @@ template <int W, class T> __device__ inline void store(T *p, size_t i, const pac
 }
 template <class T> __device__ inline T atomic_add(T *p, size_t i, T v) { return atomicAdd(p + i, v); }
 
-/* A float of 11 digits in a word, and two of 8, for tensor cores. */
+/* Factors of tensor cores, one or two in a word: a float rounded to 11 digits (TF32), two rounded to 8 (BF16). */
 __device__ inline uint32_t tf32_of(float value)
 {
     uint32_t bits;
@@ -73,7 +72,7 @@ __device__ inline uint32_t bf16_pair(float low, float high)
     return bits;
 }
 
-/* sums [16][8] += a [16][K] b [K][8] of a warp, K = 8 in TF32 and 16 in BF16, sums in float.
+/* A warp computes sums [16][8] += a [16][K] b [K][8] in float, K = 8 in TF32 and 16 in BF16.
  * A lane holds these entries, with g = lane / 4 and t = lane % 4:
  *
  *             TF32                                    BF16, lower and upper half of a word
@@ -97,56 +96,57 @@ TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
 #include "emulator.h"
 #endif
 
-using reals = array<const real>;        /* that a kernel only reads */
+using reals = array<const real>;        /* input of a kernel */
 
 constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
 
-/* Initial value of a running maximum: no finite score is lower. */
+/* Initial value of a running maximum; no finite score is lower. */
 constexpr real LOWEST = -REAL_MAX;
 
 struct device {
     struct plan *plan;
     array<real> x, y;                   /* of all images */
-    status error;                     /* the first error */
-    bool forks;                         /* set by the prepare of a form that calls device_fork */
-    bool apart;                         /* there are two branches now */
+    status error;                       /* the first */
+    bool forks;                         /* prepare sets it if the form calls device_fork */
+    bool forked;                        /* there are two branches now */
     int arrays;
     struct held {
         void *where;                    /* the array<real> itself */
         size_t bytes;
         const char *name;
-        const real *const *from;        /* what a load copies there, or NULL */
+        const real *const *from;        /* each load copies this tensor, unless NULL */
     } held[DEVICE_ARRAYS];
 #ifdef __CUDACC__
-    int number;                         /* the device of this plan, from prepare on */
-    size_t bytes;                       /* of all arrays, and of the libraries' work areas */
-    size_t blas_bytes;                  /* of one stream's work area for cuBLAS */
-    bool placed, stays;                 /* whether x and y stay where they are (plugin.h) */
+    int number;                         /* the device of this plan, set in prepare */
+    size_t bytes;                       /* of all arrays and the libraries' work areas */
+    size_t blas_bytes;                  /* cuBLAS's work area of one stream */
+    bool placed;                        /* the arrays are allocated */
+    bool stays;                         /* runs do not copy x and y (plugin.h) */
     struct stream {
         cudaStream_t stream;
         cublasHandle_t blas;
         void *work;                     /* cuBLAS's work area */
         cudaEvent_t reached;
-    } here, aside;                      /* where launches go, and the other, which only a form that forks has */
+    } here, aside;                      /* launches go to `here`; only a form that forks has `aside` */
     struct { bool made; cufftHandle plan; array<real> work; } fourier[DEVICE_FOURIERS];
 #else
     struct fft fourier[DEVICE_FOURIERS];
-    void (*late)(struct plan *);        /* a branch that is to run when they join */
+    void (*late)(struct plan *);        /* a branch that runs at the join, or NULL */
 #endif
 };
 
-/* In prepare: declares an array of this many reals; it does not exist if an axis is 0.  Each load copies *from to it,
- * unless `from` is NULL. */
+/* In prepare: declares an array of `count` reals; none is allocated if that is 0.  Each load copies *from to it, unless
+ * `from` is NULL. */
 void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count);
 
-/* a*b*c*e, or SIZE_MAX, which cannot be allocated. */
+/* a*b*c*e, or SIZE_MAX on overflow; allocation then fails. */
 static inline size_t device_count(size_t a, size_t b, size_t c, size_t e)
 {
     bool fits = size_multiply(&a, a, b) && size_multiply(&a, a, c) && size_multiply(&a, a, e);
     return fits ? a : SIZE_MAX;
 }
 
-/* An array of a*b*c*e reals; and one of a tensor, which does not exist if the tensor is not given. */
+/* Declare an array of a*b*c*e reals, and one that holds a tensor; none is allocated for a tensor that is not given. */
 static inline void device_reals(struct device *d, array<real> *where, const char *name, size_t a, size_t b = 1,
                                 size_t c = 1, size_t e = 1)
 {
@@ -158,7 +158,7 @@ static inline void device_tensor(struct device *d, array<real> *where, const cha
     device_array(d, where, name, from, *from ? device_count(a, b, c, e) : 0);
 }
 
-/* At the start of a load: allocates the arrays.  If one fails, all are freed, and a later load tries again. */
+/* At the start of a load: allocates the arrays.  If one allocation fails, all are freed; a later load tries again. */
 void device_place(struct device *d);
 void device_release(struct device *d);
 
@@ -166,50 +166,50 @@ void device_release(struct device *d);
 void device_upload(struct device *d, array<real> to, const real *from, size_t count);
 void device_download(struct device *d, real *to, reals from, size_t count);
 
-/* y = x w^T + b, by the library: x [rows][in], w [out][in], b [out] or an array that does not exist. */
+/* y = x w^T + b by the library: x [rows][in], w [out][in], b [out] or a null array. */
 void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out);
 
-/* A factor: a matrix, row by row, or its transpose.  `step` reals separate those of two products of a batch; 0 if all
- * have the same. */
+/* A factor of a batch of products: a row-major matrix, or the transpose of one.  Consecutive products use matrices
+ * `step` reals apart; 0 if all use the same. */
 struct device_factor {
     reals at;
     bool transposed;
     size_t step;
 };
 
-/* y = a b, by the library: y [batch][rows][columns], a [rows][inner], b [inner][columns]. */
+/* y = a b by the library: y [batch][rows][columns], a [rows][inner], b [inner][columns]. */
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch);
 
-/* Fourier transforms by the library, of complex signals on a grid of one to three axes: [points][signals][re, im] in
- * place; the inverse does not divide.  There are DEVICE_FOURIERS of them, declared in prepare, ready after the load. */
+/* In-place Fourier transforms by the library of complex signals on a grid of one to three axes,
+ * [points][signals][re, im]; the inverse does not divide.  Prepare declares up to DEVICE_FOURIERS, load plans them. */
 void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals);
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
 void device_fourier(struct device *d, int which, array<real> points, bool inverse);
 
-/* A branch: its launches follow all earlier ones, and later launches do not wait for it until device_join.  One at a
- * time, and none in a branch. */
+/* Launches of `branch` follow all earlier launches; later launches do not wait for them until device_join.  Branches do
+ * not nest, and only one runs at a time. */
 void device_fork(struct plan *plan, void (*branch)(struct plan *plan));
 void device_join(struct device *d);
 
-/* Begins two branches; false if they are not allowed now. */
-static inline bool device_parts(struct device *d)
+/* Begins two branches; false after an error, or if they are not allowed here. */
+static inline bool device_begins_branches(struct device *d)
 {
     if (d->error.code) return false;
-    if (!d->forks || d->apart) {
-        d->error = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
+    if (!d->forks || d->forked) {
+        d->error = failure("a branch %s", d->forked ? "in a branch" : "of a form that does not declare that it forks");
         return false;
     }
-    return d->apart = true;
+    return d->forked = true;
 }
 
-/* The largest shared memory in bytes of a block, if this many share a multiprocessor. */
+/* The largest shared memory of a block in bytes if `blocks` blocks share a multiprocessor. */
 size_t device_shared_bytes(int blocks);
 
 /* Ten times the compute capability: 75, 80, 90. */
 int device_capability(void);
 
-/* In prepare: an error on a device that cannot multiply in TF32 or BF16. */
+/* In prepare: an error if the device has no tensor cores for TF32 and BF16. */
 static inline status device_tensor_cores(const struct plan *plan)
 {
     int found = device_capability();
@@ -221,21 +221,21 @@ static inline status device_tensor_cores(const struct plan *plan)
 /* Waits for all launches, and returns the first error. */
 status device_status(struct device *d);
 
-/* Blocks for this many items; 0, which every launch rejects, if they are too many for a grid. */
+/* Blocks of `each` items; 0, which every launch rejects, if a grid cannot have that many. */
 static inline unsigned device_blocks(size_t items, size_t each)
 {
     size_t blocks = items / each + (items % each > 0);
     return blocks > INT32_MAX ? 0 : (unsigned)blocks;
 }
 
-/* Calls launch(first, count) for as many images at a time as a grid's third axis takes with two entries for each. */
+/* Calls launch(first, count) for chunks of images: a grid's third axis must hold two entries for each image. */
 template <class F> inline void device_images(size_t images, F launch)
 {
     constexpr size_t MOST = 65535 / 2;
     for (size_t first = 0; first < images; first += MOST) launch(first, images - first < MOST ? images - first : MOST);
 }
 
-/* Dynamic shared memory of a launch without a request; LAUNCH requests more. */
+/* Shared memory in bytes that a launch gets without a request; LAUNCH requests more. */
 constexpr size_t DEVICE_SHARED = 48 << 10;
 
 #ifdef __CUDACC__
@@ -250,11 +250,11 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
 
-/* Makes the plan's device the calling thread's; false after any error. */
+/* Selects the plan's device for the calling thread; false after any error. */
 bool device_enter(struct device *d);
 void device_check(struct device *d, cudaError_t error, const char *what);
 
-/* A count of blocks may exceed what a dim3 holds. */
+/* A count of blocks may exceed an axis of dim3. */
 static inline dim3 device_grid(dim3 blocks) { return blocks; }
 static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks, 1)); }
 #else
@@ -270,7 +270,7 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
 
 /* ---- forms ------------------------------------------------------------------------------ */
 
-/* A step of a form is a function STEP(on, p) of its state, which is derived from `device`, and of its problem. */
+/* STEP(on, p) takes a form's state and its problem. */
 template <auto STEP> struct device_step;
 template <class S, class P, void (*STEP)(S *, const P *)> struct device_step<STEP> {
     static void take(struct plan *plan)
@@ -281,7 +281,7 @@ template <class S, class P, void (*STEP)(S *, const P *)> struct device_step<STE
 };
 static inline void device_nothing(struct device *, const void *) {}
 
-/* PREPARE declares arrays; LOAD computes what is kept, after the tensors are copied; RUN computes y from x. */
+/* PREPARE declares arrays; LOAD runs after the tensors are copied and computes tables; RUN computes y from x. */
 template <auto PREPARE> status device_form_prepare(struct plan *plan)
 {
     struct device *d = (struct device *)plan->state;
@@ -309,10 +309,10 @@ template <auto RUN> status device_form_run(struct plan *plan, real *y, const rea
     return device_status(d);
 }
 
-/* Names are cuda1, cuda2, ...; the last is cuda, too.  Versions that round to fewer digits are cuda-tf32, cuda-bf16. */
-#define DEVICE_FORM(id, name, kept, prepare, load, run, multiply_adds) \
+/* Names are cuda1, cuda2, ...; `cuda` is the last of them.  cuda-tf32 and cuda-bf16 round to fewer digits. */
+#define DEVICE_FORM(id, name, state_type, prepare, load, run, multiply_adds) \
     extern "C" const struct form id; \
-    const struct form id = {name, sizeof(struct kept), device_form_prepare<prepare>, device_form_load<load>, \
+    const struct form id = {name, sizeof(struct state_type), device_form_prepare<prepare>, device_form_load<load>, \
                             device_form_run<run>, [](struct plan *p) { device_release((struct device *)p->state); }, \
                             multiply_adds}
 

@@ -1,7 +1,6 @@
-/* device_gpu.cu -- the first CUDA device, or the one that was chosen; see device.h
+/* device_gpu.cu -- a CUDA device, the first unless another is chosen; see device.h
  *
- * Compiled by nvcc alone, into the plug-in that the program loads where it is there.
- * Matrices go through cuBLAS, in plain float or double, and Fourier transforms through
+ * Part of the plug-in (plugin.h).  Matrix products go through cuBLAS in float or double, Fourier transforms through
  * cuFFT. */
 
 #include "device.h"
@@ -9,16 +8,16 @@
 #include <climits>
 
 static int chosen;
-static size_t allowed = SIZE_MAX;       /* bytes of it that a plan may take */
+static size_t allowed = SIZE_MAX;       /* bytes of device memory for a plan */
 
-/* True after an error.  Clears the runtime's last error: the next launch may belong to another plan. */
+/* Returns its argument.  After an error, clears the runtime's last error: the next launch may be another plan's. */
 static bool failed(bool error)
 {
     if (error) (void)cudaGetLastError();
     return error;
 }
 
-/* Keeps the first error, by the name of what was being done. */
+/* Keep the first error, with the name of the failed operation. */
 void device_check(struct device *d, cudaError_t error, const char *what)
 {
     if (failed(error != cudaSuccess) && !d->error.code)
@@ -37,7 +36,7 @@ static void check_fourier(struct device *d, cufftResult error, const char *what)
         d->error = failure("%s: cuFFT: error %d", what, (int)error);
 }
 
-/* An attribute of a device, or 0. */
+/* 0 on error. */
 static int attribute(cudaDeviceAttr which, int device)
 {
     int value = 0;
@@ -82,13 +81,13 @@ static void stay(struct plan *plan, bool stays)
     ((struct device *)plan->state)->stays = stays;
 }
 
-/* cuBLAS's work area in bytes: what NVIDIA recommends (cublasSetWorkspace). */
+/* Size in bytes that NVIDIA recommends for cuBLAS's work area (cublasSetWorkspace). */
 static size_t work_bytes(int device)
 {
     return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
 }
 
-/* Fixes the plan's device and work areas.  Not counted: the libraries' own tables, and the pool of cublasCreate. */
+/* Sets the plan's device and work areas.  Not counted: the libraries' tables, and the pool of cublasCreate. */
 static void begin(struct device *d)
 {
     if (d->bytes) return;
@@ -112,7 +111,7 @@ void device_array(struct device *d, array<real> *where, const char *name, const 
                                     "--max-memory), at %s", allowed, name));
 }
 
-/* Each stream has its own handle, and so its work area, which cublasSetStream resets. */
+/* Each stream has its own handle and work area.  cublasSetStream resets the work area, so it is set last. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->error.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
@@ -132,8 +131,8 @@ static void release_stream(struct device::stream *s)
     *s = {};
 }
 
-/* Frees everything.  Errors are not reported: no caller can act on them. */
-static void take_back(struct device *d)
+/* Does not report errors: no caller can act on them. */
+static void free_all(struct device *d)
 {
     release_stream(&d->here);
     release_stream(&d->aside);
@@ -153,7 +152,7 @@ void device_place(struct device *d)
     make_stream(d, &d->here);
     if (d->forks) make_stream(d, &d->aside);
     d->placed = !d->error.code;
-    if (!d->placed) take_back(d);
+    if (!d->placed) free_all(d);
 }
 
 void device_release(struct device *d)
@@ -161,7 +160,7 @@ void device_release(struct device *d)
     if (!d->bytes) return;              /* never prepared */
     (void)cudaSetDevice(d->number);
     for (auto &f : d->fourier) if (f.made) cufftDestroy(f.plan);
-    take_back(d);
+    free_all(d);
 }
 
 void device_upload(struct device *d, array<real> to, const real *from, size_t count)
@@ -184,7 +183,7 @@ void device_download(struct device *d, real *to, reals from, size_t count)
 #define gemm cublasSgemmStridedBatched
 #endif
 
-/* Row-major y = a b is column-major y^T = b^T a^T: a row-major factor is transposed already. */
+/* cuBLAS is column-major: row-major y = a b is y^T = b^T a^T there. */
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
@@ -250,37 +249,37 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
                       "a Fourier transform");
 }
 
-/* The stream that waits takes up where the other one has come to. */
+/* Later launches of `waits` follow everything launched on `other` so far. */
 static void wait_for(struct device *d, struct device::stream *waits, struct device::stream *other)
 {
     if (!d->error.code) device_check(d, cudaEventRecord(other->reached, other->stream), "an event");
     if (!d->error.code) device_check(d, cudaStreamWaitEvent(waits->stream, other->reached, 0), "a stream that waits");
 }
 
-static void change_streams(struct device *d)
+static void swap_streams(struct device *d)
 {
-    struct device::stream kept = d->here;
+    struct device::stream before = d->here;
     d->here = d->aside;
-    d->aside = kept;
+    d->aside = before;
 }
 
 void device_fork(struct plan *plan, void (*branch)(struct plan *))
 {
     struct device *d = (struct device *)plan->state;
-    if (!device_parts(d)) return;
+    if (!device_begins_branches(d)) return;
     wait_for(d, &d->aside, &d->here);
-    change_streams(d);
+    swap_streams(d);
     branch(plan);
-    change_streams(d);
+    swap_streams(d);
 }
 
 void device_join(struct device *d)
 {
-    if (d->apart) wait_for(d, &d->here, &d->aside);
-    d->apart = false;
+    if (d->forked) wait_for(d, &d->here, &d->aside);
+    d->forked = false;
 }
 
-/* A block may have the most only if it asks (LAUNCH); the driver keeps some for each. */
+/* The limit of a block that requests more than DEVICE_SHARED (LAUNCH).  The driver reserves some for each block. */
 size_t device_shared_bytes(int blocks)
 {
     int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, chosen);
@@ -296,10 +295,10 @@ int device_capability(void)
            attribute(cudaDevAttrComputeCapabilityMinor, chosen);
 }
 
-/* Waits after an error, too: copies may be under way from the caller's memory. */
+/* Waits even after an error: the device may still be copying from or to the caller's memory. */
 status device_status(struct device *d)
 {
-    if (d->apart) device_join(d);
+    if (d->forked) device_join(d);
     if (d->here.stream) device_check(d, cudaStreamSynchronize(d->here.stream), "waiting for the device");
     status s = d->error;
     d->error = status_ok();

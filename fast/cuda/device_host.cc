@@ -1,7 +1,7 @@
-/* device_host.cc -- a device in the processor's memory; see device.h
+/* device_host.cc -- the emulated device, in the processor's memory; see device.h
  *
- * An array is two arrays of the plan's arena: its reals, and the traces by which the emulator finds races.  Linear maps
- * are sums, Fourier transforms FFTW's.  Two branches run one after the other, in a random order. */
+ * An array is two arrays of the plan's arena: its reals, and the traces by which the emulator finds races.  Products
+ * are plain loops, Fourier transforms FFTW's.  Two branches run one after the other, in a random order. */
 
 #include "device.h"
 
@@ -32,11 +32,11 @@ void device_release(struct device *d)
     for (struct fft &f : d->fourier) fft_release(&f);
 }
 
-/* With two branches: records what the library reads or writes; an error if the other branch uses it, too. */
+/* With two branches: records what the library reads or writes; an error if the other branch also uses it. */
 static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));
-    if (!d->apart || d->error.code || !a) return;
+    if (!d->forked || d->error.code || !a) return;
     if (emulator::library_access(a.traces + a.at * words, count * words, write)) return;
     const char *name = "an array";
     for (int n = 0; n < d->arrays; n++)
@@ -48,7 +48,7 @@ static void library(struct device *d, reals a, size_t count, bool write)
 void device_fork(struct plan *plan, void (*branch)(struct plan *))
 {
     struct device *d = (struct device *)plan->state;
-    if (!device_parts(d)) return;
+    if (!device_begins_branches(d)) return;
     emulator::fork();
     d->plan = plan;
     if (emulator::branch_is_late()) {
@@ -56,17 +56,17 @@ void device_fork(struct plan *plan, void (*branch)(struct plan *))
         return;
     }
     branch(plan);
-    emulator::turn();
+    emulator::next_branch();
 }
 
 void device_join(struct device *d)
 {
     if (d->late) {
-        emulator::turn();
+        emulator::next_branch();
         d->late(d->plan);
     }
     d->late = nullptr;
-    d->apart = false;
+    d->forked = false;
     emulator::join();
 }
 
@@ -124,7 +124,7 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
     }
 }
 
-/* FFTW plans with the points themselves, in load, and works in memory of its own. */
+/* Declares nothing: FFTW plans in load, with the points themselves, and manages its own memory. */
 void device_fourier_reals(struct device *, int, int, const size_t *, size_t) {}
 
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals)
@@ -143,7 +143,7 @@ int device_capability(void) { return emulator::capability(); }
 
 status device_status(struct device *d)
 {
-    if (d->apart) device_join(d);
+    if (d->forked) device_join(d);
     status s = d->error;
     d->error = status_ok();
     return s;

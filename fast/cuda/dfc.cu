@@ -1,20 +1,20 @@
-/* dfc.cu -- the fully connected layers on the device, one idea a version
+/* dfc.cu -- the fully connected layers on the device
  *
- * fc: every weight is used in one product an image, and there are M N C D of them.
+ * fc has M N C D weights, each used in one product per image.
  *
- *   cuda1   The equation: a thread for each output.  Neighbouring threads are neighbouring channels out, whose weights
- *           are side by side; each image reads all weights.
- *   cuda2   A thread computes an output of IMAGES images: the weights are read once for IMAGES images.
- *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load interleaves them, a token
- *           in at a time, and a run is one matrix product of the library.
+ *   cuda1   The equation: a thread for each output.  Adjacent threads are adjacent output channels, whose weights are
+ *           adjacent.  Each image reads all weights.
+ *   cuda2   A thread computes an output of IMAGES images, and so reads the weights once for all of them.
+ *   cuda3   One matrix product by the library, (input token, channel) x (output token, channel).  Load permutes the
+ *           weights, one input token at a time.
  *
  * dfc-cp:
  *
  *   cuda1   The equation: a thread for each output computes all weights that it uses.
- *   cuda2   Eq. 6, a factor at a time: two products with two kernels between them.  The sum over the tokens has a
- *           thread for each component, of which there are few.
- *   cuda3   TOKENS threads of a block share a component's sum over the tokens.  An image's R numbers multiply u5, D R
- *           numbers, not u3, N R: the components of the tokens out are not stored, and u3 is used as it is.
+ *   cuda2   Eq. 6, a factor at a time: two matrix products, with two kernels between them.  The sum over tokens has a
+ *           thread for each component of an image, which are few.
+ *   cuda3   TOKENS threads of a block share a component's sum over tokens.  The R components of an image multiply u5
+ *           (D R numbers) and not u3 (N R numbers), so the components of output tokens are never stored.
  *
  * Contract: reference/dfc.h. */
 
@@ -28,13 +28,13 @@ namespace {
 constexpr int IMAGES = 8;
 
 struct fc_device : device {
-    array<real> w;              /* [M][N][C][D]; of cuda3 [M][C][N][D] */
-    array<real> token;          /* [N][C][D]: the weights of a token in, while they are loaded */
+    array<real> w;              /* [M][N][C][D]; in cuda3 [M][C][N][D] */
+    array<real> token;          /* [N][C][D]: the weights of an input token, during a load */
 };
 
 struct fc_sizes { int M, N, C, D; };
 
-/* Asks for 2 M C + 1 numbers for each output of an image. */
+/* Requests 2 M C + 1 numbers per output of an image. */
 __global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -48,7 +48,7 @@ __global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t 
     y[at] = sum;
 }
 
-/* Blocks of outputs, for each group of images; M C weights are read for each output of a group. */
+/* A block of outputs for a group of images.  Requests M C weights per output of a group. */
 __global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, size_t outputs, int B)
 {
     size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
@@ -66,7 +66,7 @@ __global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, siz
         if (first + i < B) y[(first + i) * outputs + at] = sum[i];
 }
 
-/* The weights of token m in, [N][C][D], as rows of [M][C][N][D]. */
+/* Copies the weights of input token m, [N][C][D], to [M][C][N][D]. */
 __global__ void interleaved(fc_sizes p, array<real> w, reals token, int m, size_t weights)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -105,13 +105,13 @@ template <int version> void fc_run(struct fc_device *on, const struct fc_problem
 
 /* ---- dfc-cp ----------------------------------------------------------------------- */
 
-constexpr int TOKENS = 8;       /* threads that share a component's sum */
+constexpr int TOKENS = 8;       /* threads that share the sum of a component */
 
 struct cp_device : device {
     array<real> u1, u2, u3, u4, u5, b;
-    array<real> z;                      /* [B][M][R]; of cuda2 and cuda3 */
-    array<real> sum, gated;             /* [B][R], [B][N][R]; of cuda2 */
-    array<real> u5_of_image;            /* [B][D][R]; of cuda3 */
+    array<real> z;                      /* [B][M][R]; cuda2 and cuda3 */
+    array<real> sum, gated;             /* [B][R], [B][N][R]; cuda2 */
+    array<real> u5_of_image;            /* [B][D][R]; cuda3 */
 };
 
 struct cp_sizes { int M, N, C, D, R; };
@@ -147,7 +147,7 @@ __global__ void tokens_summed(cp_sizes p, array<real> sum, reals z, reals u1, re
     sum[at] = u1 ? u1[at] * s : s;
 }
 
-/* u3_nr s_ir: a thread for each component of a token out. */
+/* u3_nr s_ir: a thread for each component of an output token. */
 __global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3, size_t components)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -156,20 +156,20 @@ __global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3,
     gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
 }
 
-/* u5_dr s_ir: a block for 32 components of an image; reads 2 M + TOKENS + 2 D numbers a component, for any N. */
+/* u5_dr s_ir: a block for 32 components of an image.  Its accesses do not depend on N. */
 __global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, reals u2, reals u5)
 {
     SHARED(real, part, TOKENS * 32);
     int blocks = (p.R + 31) / 32, row = threadIdx.y, lane = threadIdx.x, r = blockIdx.x % blocks * 32 + lane;
     size_t i = blockIdx.x / blocks;
 
-    /* Step 1: every thread its tokens; neighbours read neighbouring components. */
+    /* Step 1: each thread sums its tokens; adjacent threads read adjacent components. */
     real s = 0;
     for (int m = row; m < p.M && r < p.R; m += TOKENS) s += u2[(size_t)m * p.R + r] * z[(i * p.M + m) * p.R + r];
     part[row * 32 + lane] = s;
     __syncthreads();
 
-    /* Step 2: all rows of threads need the sum, and each adds it up: in the same order. */
+    /* Step 2: every row of threads adds up the same sum, in the same order. */
     s = 0;
     for (int t = 0; t < TOKENS; t++) s += part[t * 32 + lane];
     if (u1 && r < p.R) s *= u1[i * p.R + r];

@@ -1,26 +1,24 @@
-/* elsa.cu -- ELSA on the device, one idea a version
+/* elsa.cu -- ELSA on the device
  *
- *   cuda1   The equation: a thread for each output y_ic goes over its neighbours three times, for the largest logit,
- *           the sum of the weights and the mean of the values, and computes every logit, 2 C products, each time.
- *   cuda2   A thread for each token and head computes its logits and their softmax once and writes the weights; a
- *           thread for each output applies them, changed by the ghost head.  The K^2 C N filters of channels are not
- *   stored.
- *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile and halo are computed once,
+ *   cuda1   The equation: a thread for each output y_ic visits its neighbours three times, for the largest logit, the
+ *           sum of the weights and the mean of the values.  Each time it recomputes every logit (2 C products).
+ *   cuda2   A thread for each token and head computes its logits and their softmax once and stores the weights.  A
+ *           thread for each output applies them with the ghost head; the K^2 C N filters of channels are not stored.
+ *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  It computes the products z = q o k of its tile and halo once,
  *           some channels at a time, in planes of shared memory that a warp reads without bank conflicts.  The K^2
- *           logits of a thread and their softmax stay in its registers.
- *   cuda4   Weights are applied from registers; values use the same planes.  One kernel computes all of Eq. 7 between
- *           the projections, and no weight is written.
+ *           logits of a thread and their softmax stay in registers.
+ *   cuda4   One kernel computes all of Eq. 7 between the projections: it applies the weights from registers, with
+ *           values in the same planes, and never stores them.
  *
- * A layer of dilation d is d^2 layers, each on its lattice of tokens.  Tiles are cut from a lattice, so a halo is K/2
- * wide for every d.
+ * A layer of dilation d is d^2 independent layers, each on a lattice of tokens.  Tiles are cut from a lattice, so a
+ * halo is K/2 wide for every d.
  *
- * The final variant's convolution is a kernel of its own: a thread for each output in cuda1 and cuda2, then tiles with
- * halos if groups have 4 or a multiple of 8 channels, as in the authors' models.  Its map to the logits is half of Eq.
- * 7.
+ * The final variant's convolution is a separate kernel.  cuda1 and cuda2 have a thread for each output; later versions
+ * use tiles with halos if groups have 4 or a multiple of 8 channels, as in the authors' models.
  *
- * K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2, and other groups its
- * convolution.  Compiled for sm_80 nothing spills: at K = 7 cuda4 takes 160 registers of a thread and 43 KiB of shared
- * memory, two blocks of 192 threads on a multiprocessor.  Three blocks, with 96 registers, spilled.
+ * Fallbacks: K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2.  Other
+ * groups use the convolution of cuda2.  Three blocks per multiprocessor, with 96 registers per thread, spilled on
+ * sm_80; two do not.
  *
  * Contract: reference/elsa.h. */
 
@@ -31,8 +29,8 @@
 namespace {
 
 struct elsa_device : device_heads {
-    struct ghost ghost;         /* on the host, to be copied */
-    array<real> rk, rq, rb;     /* as in the contract; in final rk is mix_w turned, rb is mix_b */
+    struct ghost ghost;         /* on the host */
+    array<real> rk, rq, rb;     /* as in the contract; in the final variant rk is mix_w transposed, rb is mix_b */
     array<real> factor, summand;        /* [C][K^2] */
     array<real> conv_w, conv_b, mix_w;
     array<real> fours;          /* [Q/4][g][K^2][4]: conv_w with four outputs side by side */
@@ -40,24 +38,22 @@ struct elsa_device : device_heads {
     array<real> weights;        /* [B][h][K^2][N] */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_elsa {
     int H, W, N, K, entries, dilation;
-    int h, c, C, Q, g, width;   /* width: of a row of query, key and value */
+    int h, c, C, Q, g, width;   /* width: of a row of qkv */
     int equation, T;
     bool qk, qr, rk, b, windows, by_block, ghosted;
     enum elsa_norm norm;
     real scale;
 };
 
-/* ---- cuda1 and cuda2: what a thread asks for ---------------------------------------- */
+/* ---- cuda1 and cuda2: logits -------------------------------------------------------- */
 
-/* Everything that a logit is made of. */
 struct sources {
     reals qkv, convolved, rk, rq, rb;
 };
 
-/* Neighbour n of token i: another token, or OFF_GRID. */
+/* Neighbour n of token i, or OFF_GRID. */
 __device__ inline int neighbour(const problem_of_elsa &p, int i, int n)
 {
     int y = i / p.W, x = i % p.W;
@@ -67,7 +63,7 @@ __device__ inline int neighbour(const problem_of_elsa &p, int i, int n)
     return y < 0 || x < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
 }
 
-/* Eq. 4: the embedding of neighbour n, below T. */
+/* Eq. 4: the embedding of neighbour n, in 0 ... T - 1. */
 __device__ inline int embedding(const problem_of_elsa &p, int i, int n)
 {
     if (!p.windows) return n;
@@ -75,70 +71,70 @@ __device__ inline int embedding(const problem_of_elsa &p, int i, int n)
     return (y + p.K - 1) * (2 * p.K - 1) + x + p.K - 1;
 }
 
-/* The terms of Eq. 4; `image` is the image's first token.  All lanes read a key; off the grid it counts as zero. */
+/* The logit of Eq. 4; `image` is the image's first token.  All lanes read a key; off the grid it counts as zero. */
 __device__ inline real terms(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
     int j = neighbour(p, i, n);
-    bool there = j != OFF_GRID;
-    size_t q = (image + i) * p.width, k = (image + (there ? j : i)) * p.width + p.C;
+    bool valid = j != OFF_GRID;
+    size_t q = (image + i) * p.width, k = (image + (valid ? j : i)) * p.width + p.C;
     size_t t = (size_t)a * p.T + embedding(p, i, n), step = (size_t)p.h * p.T;
     real dot = 0, sum = 0;
 
     for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += from.qkv[q + d] * from.qkv[k + d];
-    if (there) sum = p.scale * dot;
+    if (valid) sum = p.scale * dot;
     for (int d = 0; p.qr && d < p.C; d++) sum += from.qkv[q + d] * from.rk[d * step + t];
     for (int d = 0; p.rk && d < p.C; d++) {
         real key = from.qkv[k + d];
-        sum += (there ? key : (real)0) * from.rq[d * step + t];
+        sum += (valid ? key : (real)0) * from.rq[d * step + t];
     }
     if (p.b) sum += from.rb[t];
     return sum;
 }
 
-/* The logit l_ani of all other equations. */
+/* The logit l_ani of all equations. */
 __device__ inline real logit(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
     if (p.equation == 4) return terms(p, from, image, i, n, a);
     size_t t = (size_t)a * p.entries + n, step = (size_t)p.h * p.entries;
     real sum = from.rb[t];
 
-    /* Step 1: the final variant has convolved before. */
+    /* Step 1: the final variant maps its convolution. */
     if (!p.equation) {
         for (int o = 0; o < p.Q; o++) sum += from.convolved[(image + i) * p.Q + o] * from.rk[o * step + t];
         return sum;
     }
 
-    /* Step 2: what the token says, and what its neighbour says. */
+    /* Step 2: the terms of the token and of its neighbour. */
     int j = neighbour(p, i, n);
-    bool there = j != OFF_GRID;
-    size_t own = (image + i) * p.width, other = (image + (there ? j : i)) * p.width;
+    bool valid = j != OFF_GRID;
+    size_t own = (image + i) * p.width, other = (image + (valid ? j : i)) * p.width;
     for (int d = 0; d < p.C; d++) {
         real q = from.qkv[own + d], k = from.qkv[other + p.C + d];
         real z = p.equation == 6 ? k : from.qkv[other + d] * k;
         if (p.equation == 7) q *= from.qkv[own + p.C + d];
         sum += p.scale * q * from.rk[d * step + t];
-        sum += (there ? p.scale * z : (real)0) * from.rq[d * step + t];
+        sum += (valid ? p.scale * z : (real)0) * from.rq[d * step + t];
     }
     return sum;
 }
 
-/* A weight is exp(l - shift) factor under a softmax, else (l - shift) factor. */
+/* A weight is exp(l - shift) factor with a softmax, else (l - shift) factor. */
 struct norm_of_filter {
     real shift, factor;
 };
 
-__device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &sizes, real l)
+__device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &norm, real l)
 {
-    return (p.norm == ELSA_SOFTMAX ? exp(l - sizes.shift) : l - sizes.shift) * sizes.factor;
+    return (p.norm == ELSA_SOFTMAX ? exp(l - norm.shift) : l - norm.shift) * norm.factor;
 }
 
-/* The head whose filter a value channel meets. */
+/* The head of a value channel. */
 __device__ inline int head_of(const problem_of_elsa &p, int channel)
 {
     return p.by_block ? channel / p.c : channel % p.h;
 }
 
-/* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), a thread for each. */
+/* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o): a thread for each output. */
 __global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals qkv,
                                reals conv_w, reals conv_b, size_t outputs)
 {
@@ -169,7 +165,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources from, real
 
     /* Step 1: the largest logit, or the filter's mean. */
     norm_of_filter norm = {0, 1};
-    real first = 0, beyond = 0;         /* as layer_norm has it: equal entries are their own mean */
+    real first = 0, beyond = 0;         /* like layer_norm: the mean of equal entries is exact */
     for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
         real l = logit(p, from, image, i, n, a);
         if (!n) first = l;
@@ -187,7 +183,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources from, real
     if (p.norm == ELSA_SOFTMAX) norm.factor = 1 / sum;
     if (p.norm == ELSA_FILTER) norm.factor = 1 / sqrt(sum + (real)1e-10);
 
-    /* Step 3: the values under the weights, bent by the ghost head. */
+    /* Step 3: the values, weighted after the ghost head. */
     real mean = 0;
     for (int n = 0; n < p.entries; n++) {
         int j = neighbour(p, i, n);
@@ -202,7 +198,7 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources from, real
 
 /* ---- cuda2: a thread for each token and head ---------------------------------------- */
 
-/* Writes filters as weights [a][n][i], a thread for each token and head; requests N h K^2 (6 C + 4) numbers. */
+/* Stores filters as weights [a][n][i]: a thread for each token and head.  Requests N h K^2 (6 C + 4) numbers. */
 __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -212,7 +208,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from
     norm_of_filter norm = {0, 1};
     real sum = 0;
 
-    /* Step 1: the logits; of a softmax also the sum of the weights under the largest so far. */
+    /* Step 1: the logits.  For a softmax, also the largest logit so far and the sum of weights relative to it. */
     for (int n = 0; n < p.entries; n++) {
         real l = logit(p, from, image, i, n, a);
         weights[first + (size_t)n * p.N] = l;
@@ -220,14 +216,14 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from
             sum += l - weights[first];
             continue;
         }
-        if (!n) norm.shift = l;         /* not 0, above which l may lie so far that nothing times exp is NaN */
+        if (!n) norm.shift = l;         /* not 0, which may exceed all logits so far that every weight underflows */
         real top = fmax(norm.shift, l);
         sum = sum * exp(norm.shift - top) + exp(l - top);
         norm.shift = top;
     }
     if (p.norm == ELSA_IDENTITY) return;
 
-    /* Step 2: a filter's deviation wants its mean first, as layer_norm has it. */
+    /* Step 2: the mean and the deviation of a filter, like layer_norm. */
     if (p.norm == ELSA_FILTER) {
         norm.shift = weights[first] + sum / p.entries;
         sum = 0;
@@ -246,7 +242,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from
     }
 }
 
-/* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way.  Asks for C (4 P + N) numbers, P as above. */
+/* y_ic = sum_n filter_cni v_{i+n,c}, filters computed on the fly.  Requests C (4 P + N) numbers, P as above. */
 __global__ void each_value(problem_of_elsa p, array<real> y, reals qkv, reals weights,
                            reals factor, reals summand, size_t outputs)
 {
@@ -271,10 +267,10 @@ __global__ void each_value(problem_of_elsa p, array<real> y, reals qkv, reals we
 constexpr int TILE = 8, TOKENS = TILE * TILE;   /* of a block */
 constexpr int HEADS = 3;                        /* of a block, at most */
 constexpr int CHUNK = 32 / sizeof(real);        /* channels at a time: a sector of a row */
-constexpr int OWN = TOKENS + 4;                 /* from one channel's tokens to the next */
+constexpr int TOKEN_PITCH = TOKENS + 4;         /* from one channel's tokens to the next */
 constexpr int K_MOST = 7;
 
-/* A plane holds a channel of tile and halo; this pitch and size avoid bank conflicts of reads and of writes. */
+/* A plane holds a channel of tile and halo.  Its pitch and size avoid bank conflicts of reads and writes. */
 template <int K> struct planes {
     static constexpr int edge = TILE + K - 1, pitch = K > 1 ? 24 : 8;
     static constexpr int size = (edge * pitch + 27) / 32 * 32 + 4;
@@ -282,17 +278,16 @@ template <int K> struct planes {
     static_assert((edge + 3) / 4 * 4 <= pitch, "a row of a plane holds a row of the halo");
 };
 
-/* A tile of a lattice of every `dilation`th row and column. */
+/* A lattice has every `dilation`th row and column of the grid. */
 struct tile {
     size_t image;               /* its first token */
-    int y, x;                   /* where the lattice starts on the grid */
-    int top, left;              /* where the tile starts on the lattice */
+    int y, x;                   /* start of the lattice on the grid */
+    int top, left;              /* start of the tile on the lattice */
 };
 
-__device__ __host__ inline int less(int a, int b) { return a < b ? a : b; }
+__device__ __host__ inline int least(int a, int b) { return a < b ? a : b; }
 __device__ __host__ inline int rounded_up(int a, int b) { return (a + b - 1) / b; }
 
-/* Tiles of a lattice, along an axis of `size` tokens. */
 __device__ __host__ inline int tiles_along(int size, int dilation)
 {
     return rounded_up(rounded_up(size, dilation), TILE);
@@ -300,36 +295,36 @@ __device__ __host__ inline int tiles_along(int size, int dilation)
 
 __device__ inline tile tile_at(const problem_of_elsa &p, size_t number)
 {
-    int down = tiles_along(p.H, p.dilation), across = tiles_along(p.W, p.dilation), columns = less(p.W, p.dilation);
-    size_t lattice = number / ((size_t)down * across), lattices = (size_t)less(p.H, p.dilation) * columns;
+    int down = tiles_along(p.H, p.dilation), across = tiles_along(p.W, p.dilation), columns = least(p.W, p.dilation);
+    size_t lattice = number / ((size_t)down * across), lattices = (size_t)least(p.H, p.dilation) * columns;
     tile t = {lattice / lattices * p.N, (int)(lattice % lattices / columns), (int)(lattice % lattices % columns), 0, 0};
     t.top = (int)(number / across % down) * TILE;
     t.left = (int)(number % across) * TILE;
     return t;
 }
 
-/* A token of a lattice, or OFF_GRID. */
+/* The token at a point of the lattice, or OFF_GRID. */
 __device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int row, int column)
 {
     int y = t.y + row * p.dilation, x = t.x + column * p.dilation;
     return row < 0 || column < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
 }
 
-/* Calls bring(channel, row, column, token) for all places of planes; neighbouring threads: neighbouring channels. */
-template <int K, int CHANNELS, class bringing>
-__device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bringing bring)
+/* Calls fetch(channel, row, column, token) for all points of planes; adjacent threads take adjacent channels. */
+template <int K, int CHANNELS, class fetching>
+__device__ inline void fetch_halo(const problem_of_elsa &p, const tile &t, fetching fetch)
 {
     constexpr int EDGE = planes<K>::edge, COLUMNS = (EDGE + 3) / 4 * 4;
     for (int e = threadIdx.x; e < EDGE * COLUMNS * CHANNELS; e += blockDim.x) {
         int channel = e % CHANNELS, column = e / CHANNELS % COLUMNS, row = e / CHANNELS / COLUMNS;
         int token = lattice_token(p, t, t.top + row - K / 2, t.left + column - K / 2);
-        bring(channel, row, column, column < EDGE ? token : OFF_GRID);
+        fetch(channel, row, column, column < EDGE ? token : OFF_GRID);
     }
 }
 
 /* ---- cuda3 and cuda4: neighbourhoods ------------------------------------------------------ */
 
-/* sum_n (factor_n w_n + summand_n) v_n, or sum_n w_n v_n; v is a plane from the first neighbour on. */
+/* sum_n (factor_n w_n + summand_n) v_n, or sum_n w_n v_n without GHOST; v points to the first neighbour in a plane. */
 template <int K, bool GHOST>
 __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<real> factor, shared<real> summand)
 {
@@ -348,9 +343,9 @@ __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<re
     return sum;
 }
 
-/* A block: a tile of one image and its halo, each token asked for once, and up to HEADS heads; a thread: a token and a
- * head.  FUSED writes y, else weights [a][n][i] as in cuda2.  In the final variant only the own half exists, and
- * `convolved` holds what it maps. */
+/* A block takes a tile of one image and up to HEADS heads, a thread a token and a head.  FUSED stores y, else weights
+ * [a][n][i] as in cuda2.  NEIGHBOURS is false in the final variant: its logits only have the token's own term, which
+ * maps `convolved`. */
 template <int K, bool NEIGHBOURS, bool FUSED>
 __global__ void __launch_bounds__(TOKENS * HEADS, 2)
 neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, reals rk, reals rq, reals rb, reals factor,
@@ -358,35 +353,36 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
 {
     using planes = planes<K>;
     constexpr int ENTRIES = planes::entries, ROW = planes::row, SLOTS = HEADS * CHUNK;
-    constexpr int LOGITS = CHUNK * (NEIGHBOURS ? planes::size : 0) + CHUNK * OWN + 2 * SLOTS * ROW;
+    constexpr int LOGITS = CHUNK * (NEIGHBOURS ? planes::size : 0) + CHUNK * TOKEN_PITCH + 2 * SLOTS * ROW;
     constexpr int VALUES = FUSED ? SLOTS * planes::size + 2 * SLOTS * ROW : 0;
-    SHARED(real, arena, LOGITS > VALUES ? LOGITS : VALUES);
+    SHARED(real, memory, LOGITS > VALUES ? LOGITS : VALUES);
     int groups = rounded_up(p.h, HEADS), each = rounded_up(p.h, groups);
-    int first_head = (int)(blockIdx.x % groups) * each, heads = less(each, p.h - first_head);
+    int first_head = (int)(blockIdx.x % groups) * each, heads = least(each, p.h - first_head);
     tile t = tile_at(p, blockIdx.x / groups);
     int token = threadIdx.x % TOKENS, head = threadIdx.x / TOKENS;
-    bool mine = head < heads;               /* the last group may have fewer heads */
-    if (!mine) head = 0;
+    bool active = head < heads;             /* the last group may have fewer heads */
+    if (!active) head = 0;
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
-    int place = token / TILE * planes::pitch + token % TILE;        /* of the first neighbour */
+    int place = token / TILE * planes::pitch + token % TILE;        /* index of the first neighbour in a plane */
 
     real w[ENTRIES];                        /* logits, then weights */
     for (int n = 0; n < ENTRIES; n++) w[n] = rb[(size_t)(first_head + head) * ENTRIES + n];
 
-    shared<real> own = arena, r_own = own + CHUNK * OWN, r_other = r_own + SLOTS * ROW, other = r_other + SLOTS * ROW;
+    shared<real> own = memory, r_own = own + CHUNK * TOKEN_PITCH;
+    shared<real> r_other = r_own + SLOTS * ROW, other = r_other + SLOTS * ROW;
     for (int first = 0; first < p.Q; first += CHUNK) {
-        /* Step 1: some channels of the embeddings, zero beyond the last. */
+        /* Step 1: a chunk of channels of the embeddings, zeros after the last. */
         for (int e = threadIdx.x; e < CHUNK * heads * ROW; e += blockDim.x) {
             int n = e % ROW, channel = first + e / ROW / heads;
             size_t at = ((size_t)channel * p.h + first_head + e / ROW % heads) * ENTRIES + n;
-            bool there = channel < p.Q && n < ENTRIES;
-            r_own[e] = there ? rk[at] : (real)0;
-            if (NEIGHBOURS) r_other[e] = there ? rq[at] : (real)0;
+            bool valid = channel < p.Q && n < ENTRIES;
+            r_own[e] = valid ? rk[at] : (real)0;
+            if (NEIGHBOURS) r_other[e] = valid ? rq[at] : (real)0;
         }
 
-        /* Step 2: the products of the tile and its halo; in Eq. 6 keys, and the queries apart. */
+        /* Step 2: products of the tile and its halo.  In Eq. 6 keys instead, and the tile's queries. */
         if constexpr (NEIGHBOURS)
-            bring_halo<K, CHUNK>(p, t, [&](int channel, int row, int column, int j) {
+            fetch_halo<K, CHUNK>(p, t, [&](int channel, int row, int column, int j) {
                 real z = 0;
                 if (j != OFF_GRID && first + channel < p.Q) {
                     size_t at = (t.image + j) * p.width + first + channel;
@@ -402,14 +398,14 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
             real z = 0;
             if (j != OFF_GRID && channel < p.Q)
                 z = NEIGHBOURS ? p.scale * qkv[row * p.width + channel] : convolved[row * p.Q + channel];
-            own[e % CHUNK * OWN + at] = z;
+            own[e % CHUNK * TOKEN_PITCH + at] = z;
         }
         __syncthreads();
 
-        /* Step 3: both halves of the logits.  All lanes read the same four embeddings: a warp has one head. */
+        /* Step 3: both terms of the logits.  A warp has one head, so all lanes read the same four embeddings. */
         for (int channel = 0; channel < CHUNK; channel++) {
             shared<real> plane = other + (channel * planes::size + place);
-            real z = p.equation == 7 ? plane[K / 2 * planes::pitch + K / 2] : own[channel * OWN + token];
+            real z = p.equation == 7 ? plane[K / 2 * planes::pitch + K / 2] : own[channel * TOKEN_PITCH + token];
             int r = (channel * heads + head) * ROW;
             #pragma unroll
             for (int n = 0; n < ENTRIES; n += 4) {
@@ -422,10 +418,10 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
                 }
             }
         }
-        __syncthreads();                    /* all has been read */
+        __syncthreads();
     }
 
-    /* Step 4: the softmax, those off the grid included. */
+    /* Step 4: the softmax, over neighbours off the grid too. */
     real top = w[0], sum = 0;
     for (int n = 1; n < ENTRIES; n++) top = fmax(top, w[n]);
     for (int n = 0; n < ENTRIES; n++) {
@@ -436,35 +432,35 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
     for (int n = 0; n < ENTRIES; n++) w[n] *= sum;
     if constexpr (!FUSED) {
         size_t at = ((t.image / p.N * p.h + first_head + head) * ENTRIES) * p.N + i;
-        for (int n = 0; mine && i != OFF_GRID && n < ENTRIES; n++) y[at + (size_t)n * p.N] = w[n];
+        for (int n = 0; active && i != OFF_GRID && n < ENTRIES; n++) y[at + (size_t)n * p.N] = w[n];
         return;
     }
 
-    /* Some channels of each head; where number m of them is a value channel, or -1. */
-    shared<real> v = arena, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
+    /* A chunk of channels of each head: the value channel of the mth of them, or -1. */
+    shared<real> v = memory, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
     for (int first = 0; FUSED && first < p.c; first += CHUNK) {
         auto channel_of = [&](int m) {
             int a = p.by_block ? m / CHUNK : m % heads, n = first + (p.by_block ? m % CHUNK : m / heads);
             return n >= p.c ? -1 : p.by_block ? (first_head + a) * p.c + n : n * p.h + first_head + a;
         };
 
-        /* Step 5: their values and their rows of the ghost head. */
+        /* Step 5: values, and rows of the ghost head. */
         for (int part = 0; part < heads; part++)
-            bring_halo<K, CHUNK>(p, t, [&](int m, int row, int column, int j) {
+            fetch_halo<K, CHUNK>(p, t, [&](int m, int row, int column, int j) {
                 int channel = channel_of(part * CHUNK + m);
-                bool there = j != OFF_GRID && channel >= 0;
+                bool valid = j != OFF_GRID && channel >= 0;
                 v[(part * CHUNK + m) * planes::size + row * planes::pitch + column] =
-                    there ? qkv[(t.image + j) * p.width + 2 * p.Q + channel] : (real)0;
+                    valid ? qkv[(t.image + j) * p.width + 2 * p.Q + channel] : (real)0;
             });
         for (int e = threadIdx.x; p.ghosted && e < heads * CHUNK * ROW; e += blockDim.x) {
             int channel = channel_of(e / ROW), n = e % ROW;
-            bool there = channel >= 0 && n < ENTRIES;
-            factors[e] = there ? factor[(size_t)channel * ENTRIES + n] : (real)0;
-            summands[e] = there ? summand[(size_t)channel * ENTRIES + n] : (real)0;
+            bool valid = channel >= 0 && n < ENTRIES;
+            factors[e] = valid ? factor[(size_t)channel * ENTRIES + n] : (real)0;
+            summands[e] = valid ? summand[(size_t)channel * ENTRIES + n] : (real)0;
         }
         __syncthreads();
 
-        /* Step 6: filters are made where they are applied. */
+        /* Step 6: filters, computed and applied in registers. */
         real mean[CHUNK];
         #pragma unroll
         for (int n = 0; n < CHUNK; n++) {
@@ -474,14 +470,14 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
         }
         __syncthreads();
 
-        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring channels. */
-        for (int n = 0; mine && n < CHUNK; n++)
-            v[(p.by_block ? head * CHUNK + n : n * heads + head) * OWN + token] = mean[n];
+        /* Step 7: transpose the outputs in shared memory, so that adjacent threads store adjacent channels. */
+        for (int n = 0; active && n < CHUNK; n++)
+            v[(p.by_block ? head * CHUNK + n : n * heads + head) * TOKEN_PITCH + token] = mean[n];
         __syncthreads();
         for (int e = threadIdx.x; e < heads * CHUNK * TOKENS; e += blockDim.x) {
             int at = e / CHUNK % TOKENS, m = e / CHUNK / TOKENS * CHUNK + e % CHUNK, channel = channel_of(m);
             int j = lattice_token(p, t, t.top + at / TILE, t.left + at % TILE);
-            if (j != OFF_GRID && channel >= 0) y[(t.image + j) * p.C + channel] = v[m * OWN + at];
+            if (j != OFF_GRID && channel >= 0) y[(t.image + j) * p.C + channel] = v[m * TOKEN_PITCH + at];
         }
         __syncthreads();
     }
@@ -489,9 +485,9 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
 
 /* ---- cuda3 and cuda4: the final variant's convolution ----------------------------------------- */
 
-constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs at a time */
+constexpr int EIGHT = 8;        /* outputs per block, four per thread; inputs at a time */
 
-/* Groups of 4 channels, two in a block, or of a multiple of 8: eight outputs share the query and key of a tile. */
+/* Eight outputs share the products of a tile: two groups of 4 channels, or part of a group of a multiple of 8. */
 template <int K>
 __global__ void __launch_bounds__(2 * TOKENS)
 convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals conv_b)
@@ -504,12 +500,12 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     int token = threadIdx.x % TOKENS, part = threadIdx.x / TOKENS, o = octet + 4 * part;
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes<K>::pitch + token % TILE;
-    int inputs = less(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;       /* of eight, those of this thread's group */
+    int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* this thread's group among the eight */
 
     pack<real, 4> sum = {};
     for (int first = 0; first < p.g; first += EIGHT) {
-        /* Step 1: eight channels, and what they are multiplied with. */
-        bring_halo<K, EIGHT>(p, t, [&](int channel, int row, int column, int j) {
+        /* Step 1: products of eight channels, and their filters. */
+        fetch_halo<K, EIGHT>(p, t, [&](int channel, int row, int column, int j) {
             int d = octet / p.g * p.g + first + channel;
             size_t at = (t.image + j) * p.width + d;
             z[channel * SIZE + row * planes<K>::pitch + column] =
@@ -521,7 +517,7 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
         }
         __syncthreads();
 
-        /* Step 2: a product meets four filters while it is in a register. */
+        /* Step 2: each product in a register serves four filters. */
         for (int channel = 0; o < p.Q && channel < inputs; channel++)
             for (int n = 0; n < ENTRIES; n++) {
                 pack<real, 4> f = load<4>(kernels, ((part * inputs + channel) * ENTRIES + n) * 4);
@@ -535,9 +531,9 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     store(convolved, (t.image + i) * p.Q + o, sum);
 }
 
-/* ---- the ladder ------------------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------------------- */
 
-problem_of_elsa given(const struct elsa_problem *p)
+problem_of_elsa params_of(const struct elsa_problem *p)
 {
     int C = (int)p->heads.C, Q = (int)p->heads.Q;
     return {(int)p->grid.size[0], (int)p->grid.size[1], (int)p->heads.N, (int)p->K, (int)p->entries, (int)p->dilation,
@@ -546,7 +542,7 @@ problem_of_elsa given(const struct elsa_problem *p)
             p->ghost.add != nullptr, p->norm, p->scale};
 }
 
-/* True if a version uses tiles for this problem, and for its convolution. */
+/* True if a version uses tiles for this problem, and for the final variant's convolution. */
 bool in_tiles(const struct elsa_problem *p, int version)
 {
     return version > 2 && p->equation != 4 && p->K <= K_MOST;
@@ -560,24 +556,23 @@ bool convolved_in_tiles(const struct elsa_problem *p, int version)
 size_t tiles_of(const struct elsa_problem *p)
 {
     int H = (int)p->grid.size[0], W = (int)p->grid.size[1], d = (int)p->dilation;
-    return p->heads.B * less(H, d) * less(W, d) * tiles_along(H, d) * tiles_along(W, d);
+    return p->heads.B * least(H, d) * least(W, d) * tiles_along(H, d) * tiles_along(W, d);
 }
 
 template <int K> void launch_convolve(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t blocks = tiles_of(p) * device_blocks(p->heads.Q, EIGHT);
-    LAUNCH(on, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->qkv, on->fours, on->conv_b);
+    LAUNCH(on, convolve<K>, blocks, 2 * TOKENS, 0, params_of(p), on->convolved, on->qkv, on->fours, on->conv_b);
 }
 
 template <int K, bool NEIGHBOURS, bool FUSED>
 void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t groups = device_blocks(p->heads.h, HEADS), threads = TOKENS * device_blocks(p->heads.h, groups);
-    LAUNCH(on, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p),
+    LAUNCH(on, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, params_of(p),
            FUSED ? on->output : on->weights, on->qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
 }
 
-/* K, and what else is counted when a kernel is compiled. */
 template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, bool convolves)
 {
     if (convolves) launch_convolve<K>(on, p);
@@ -588,26 +583,27 @@ template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const str
 template <int version> void core(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
-    sources sizes = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
+    sources from = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
     constexpr bool fused = version > 3;
     bool convolves = convolved_in_tiles(p, version);
 
-    /* Step 1: the final variant's convolution, where no tiles make it. */
+    /* Step 1: the final variant's convolution, if not in tiles. */
     if (!p->equation && !convolves)
-        LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, given(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
+        LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, params_of(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
                     rows * p->heads.Q);
 
-    /* Step 2: the filters. */
-    if (version == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, sizes, on->factor, on->summand, outputs);
-    else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, sizes, filters);
+    /* Step 2: the filters, in some versions with all that follows. */
+    if (version == 1)
+        LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, from, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, params_of(p), on->weights, from, filters);
     else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
     else launch_tiles<7, fused>(on, p, convolves);
 
-    /* Step 3: the values under them, where weights have been written. */
+    /* Step 3: the weighted values, if the weights were stored. */
     if (version > 1 && !(fused && in_tiles(p, version)))
-        LAUNCH_EACH(on, each_value, outputs, given(p), on->output, on->qkv, on->weights, on->factor, on->summand,
+        LAUNCH_EACH(on, each_value, outputs, params_of(p), on->output, on->qkv, on->weights, on->factor, on->summand,
                     outputs);
 }
 
@@ -633,7 +629,7 @@ template <int version> void prepare(struct elsa_device *on, const struct elsa_pr
 }
 
 /* rk [Q][h K^2] from mix_w [h K^2][Q]. */
-__global__ void turn(array<real> rk, reals mix_w, size_t rows, size_t columns)
+__global__ void transpose(array<real> rk, reals mix_w, size_t rows, size_t columns)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < rows * columns) rk[at] = mix_w[at % rows * columns + at / rows];
@@ -654,7 +650,7 @@ template <int version> void load_filters(struct elsa_device *on, const struct el
     device_upload(on, on->factor, on->ghost.factor, C * p->entries);
     device_upload(on, on->summand, on->ghost.summand, C * p->entries);
     if (p->equation) return;
-    LAUNCH_EACH(on, turn, maps * Q, on->rk, on->mix_w, maps, Q);
+    LAUNCH_EACH(on, transpose, maps * Q, on->rk, on->mix_w, maps, Q);
     if (convolved_in_tiles(p, version)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
 }
 

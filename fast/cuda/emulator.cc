@@ -1,11 +1,10 @@
 /* emulator.cc -- blocks, fibers and races; see emulator.h
  *
- * A fiber starts by makecontext, once, and from then on is left and entered by setjmp and
- * longjmp, which save no signal mask and so need no system call; when its thread has
- * ended it waits for the thread of the next block.  All state is the calling thread's own:
- * several threads may emulate at once. */
+ * makecontext starts each fiber.  After that setjmp and longjmp switch fibers: they save no signal mask and so need no
+ * system call.  A fiber runs one thread of each block.  All state belongs to the calling thread, so several threads may
+ * emulate concurrently. */
 
-/* A checked longjmp takes the way from one stack to another for a mistake. */
+/* The checked longjmp aborts on a jump between stacks. */
 #undef _FORTIFY_SOURCE
 
 #include "device.h"
@@ -43,26 +42,25 @@ namespace {
 constexpr unsigned THREADS_MAX = 1024, THREADS_DEEP = 64;
 constexpr size_t STATIC_MAX = 48 << 10;
 
-/* Limits of devices, from the table of technical specifications in NVIDIA's CUDA C++
- * Programming Guide: KiB of shared memory of a multiprocessor, and those of them that the
- * system takes for each block.  Registers are not here: the emulator has none. */
+/* KiB of shared memory of a multiprocessor, and KiB that the system reserves in each block.  Source: NVIDIA, CUDA C++
+ * Programming Guide, technical specifications per compute capability. */
 struct limits { const char *name; int capability; size_t shared, reserved; };
 constexpr limits devices[] = {
     {"sm_75", 75, 64, 0}, {"sm_80", 80, 164, 1}, {"sm_86", 86, 100, 1}, {"sm_90", 90, 228, 1}, {"sm_120", 120, 100, 1},
 };
 constexpr int DEVICES = sizeof devices / sizeof *devices, SM_90 = 3;
 
-/* A stack, and below it what nobody may write. */
+/* A stack, and the margin below it, whose marks show an overflow. */
 constexpr size_t STACK = 128 << 10, MARGIN = 8 << 10;
 constexpr unsigned char MARK = 0xa5;
 
-/* Who used a word: a thread of the block, those of a warp that `lanes` names, or several.  ATOMIC marks atomics. */
+/* Users of a word: a thread of the block; MANY_OF_WARP + a warp, whose lanes the trace lists; several threads, blocks
+ * or branches.  ATOMIC marks atomics. */
 constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, BOTH_BRANCHES = 0xbffc, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
 constexpr uint32_t EPOCHS_MAX = 0xf0000000u;
 
 enum waiting { RUNS, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_EXCHANGE, AT_PRODUCT_TF32, AT_PRODUCT_BF16, DONE };
 
-/* A lane's part of a product. */
 struct fragments { float *sums; const uint32_t *a, *b; };
 
 struct fiber {
@@ -73,10 +71,10 @@ struct fiber {
     waiting waits;
     unsigned number, warp, lane;
     place at = 0;                       /* where it waits */
-    unsigned mask;                      /* of the lanes that it waits for */
-    uint64_t brought;
+    unsigned mask;                      /* lanes that it waits for */
+    uint64_t sent;
     fragments product;
-    uint16_t met[WARP];                 /* the turn of its warp at which it met each lane last */
+    uint16_t met[WARP];                 /* accesses of lane n before turn met[n] precede this fiber */
 #if defined __SANITIZE_ADDRESS__
     void *fake;
 #endif
@@ -84,8 +82,8 @@ struct fiber {
 
 struct warp {
     unsigned live;                      /* lanes that have not ended */
-    uint16_t turn;                      /* how often any of it have met since the last barrier */
-    uint64_t taken[WARP];               /* of the exchange that was completed last */
+    uint16_t turn;                      /* __syncwarps of any of its lanes since the last barrier */
+    uint64_t received[WARP];            /* values of the last exchange */
 };
 
 std::atomic<uint32_t> epochs{1};
@@ -95,7 +93,7 @@ struct machine {
     uint64_t seed = 0;
     std::vector<launch_counts> launches;
     const limits *device = &devices[SM_90];
-    uint32_t forked = 0, turned = 0;    /* epochs at which the two branches began; 0: there are none */
+    uint32_t forked = 0, second = 0;    /* epochs at which the two branches began; 0 without branches */
 
     /* The launch and the block that run. */
     const std::function<void()> *body = nullptr;
@@ -107,10 +105,10 @@ struct machine {
     std::vector<unsigned> order;
     fiber *running = nullptr;
     jmp_buf home;
-    ucontext_t first;                   /* of a fiber that starts; no local variable, since start never returns */
+    ucontext_t first;                   /* of a fiber that starts; not a local variable, since start never returns */
     status fault{};
-    requests asked;
-    uint64_t dice = 0;
+    requests counter;
+    uint64_t random_state = 0;
 #if defined __SANITIZE_ADDRESS__
     void *fake = nullptr;
     const void *bottom = nullptr;
@@ -118,7 +116,7 @@ struct machine {
 #endif
 
     /* Shared memory. */
-    std::vector<char> bytes_of_block;   /* and 128 more, so that banks begin where they do on a device */
+    std::vector<char> bytes_of_block;   /* and 128 more, to align it to the banks */
     char *memory_of_block = nullptr;
     std::vector<trace> traces_of_block;
     struct declared { const char *name, *file; int line; size_t at; };
@@ -128,7 +126,7 @@ struct machine {
     ~machine() { for (fiber &f : fibers) free(f.stack); }
 };
 
-/* The calling thread's, and while it launches a pointer to it, which is found faster. */
+/* The calling thread's machine; during a launch, m points to it for faster access. */
 machine &thread_machine()
 {
     thread_local machine kept;
@@ -136,23 +134,23 @@ machine &thread_machine()
 }
 __thread machine *m;
 
-uint64_t roll()                         /* splitmix64 */
+uint64_t next_random()                  /* splitmix64 */
 {
-    uint64_t z = (m->dice += 0x9e3779b97f4a7c15u);
+    uint64_t z = (m->random_state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
 
-size_t roll_below(size_t n) { return n > UINT32_MAX ? roll() % n : (roll() >> 32) * n >> 32; }
+size_t random_below(size_t n) { return n > UINT32_MAX ? next_random() % n : (next_random() >> 32) * n >> 32; }
 
 bool same(const char *a, const char *b) { return a == b || !strcmp(a, b); }
 bool same_line(const place &a, const place &b) { return a.line == b.line && same(a.file, b.file); }
 
 /* ---- switching -------------------------------------------------------------- */
 
-/* Back to the scheduler, until the fiber is entered again. */
-void leave()
+/* Returns to the scheduler until it resumes the fiber. */
+void yield()
 {
     fiber &f = *m->running;
 #if defined __SANITIZE_ADDRESS__
@@ -164,8 +162,8 @@ void leave()
 #endif
 }
 
-/* A fiber's whole life: the thread of its number, block after block. */
-void live()
+/* Runs the thread of this number in block after block. */
+void fiber_main()
 {
 #if defined __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(nullptr, &m->bottom, &m->size);
@@ -177,7 +175,7 @@ void live()
             m->fault = out_of_memory("the emulation of a kernel");
         }
         m->running->waits = DONE;
-        leave();
+        yield();
     }
 }
 
@@ -188,11 +186,11 @@ __attribute__((noinline)) void start(fiber &f)
     m->first.uc_stack.ss_sp = f.stack + MARGIN;
     m->first.uc_stack.ss_size = STACK;
     m->first.uc_link = nullptr;
-    makecontext(&m->first, live, 0);
+    makecontext(&m->first, fiber_main, 0);
     setcontext(&m->first);
 }
 
-__attribute__((noinline)) void enter(fiber &f)
+__attribute__((noinline)) void resume(fiber &f)
 {
     m->running = &f;
     self = &f.indices;
@@ -218,32 +216,32 @@ unsigned lanes_of(unsigned warp)
     return left < WARP ? left : WARP;
 }
 
-/* From now on what these lanes did is ordered before what any of them does, and so is what they had met already. */
-void join(warp &w, fiber *vec, unsigned mask)
+/* __syncwarp: past accesses of these lanes, and all accesses ordered before one of them, precede later ones of all. */
+void order_lanes(warp &w, fiber *lanes, unsigned mask)
 {
     uint16_t met[WARP] = {}, turn = ++w.turn;
-    const place &at = vec[__builtin_ctz(mask)].at;
+    const place &at = lanes[__builtin_ctz(mask)].at;
     if (turn == 0)
         m->fault = failure("%s:%d: %s: a warp meets more than 65535 times between barriers of its block", at.file,
                            at.line, m->now.kernel);
     for (unsigned left = mask; left; left &= left - 1)
         for (unsigned o = 0; o < WARP; o++) {
-            uint16_t known = vec[__builtin_ctz(left)].met[o];
+            uint16_t known = lanes[__builtin_ctz(left)].met[o];
             if (known > met[o]) met[o] = known;
         }
     for (unsigned left = mask; left; left &= left - 1) met[__builtin_ctz(left)] = turn;
-    for (unsigned left = mask; left; left &= left - 1) memcpy(vec[__builtin_ctz(left)].met, met, sizeof met);
+    for (unsigned left = mask; left; left &= left - 1) memcpy(lanes[__builtin_ctz(left)].met, met, sizeof met);
 }
 
-/* A product of tensor cores, from fragments (device.h) to sums; exact products are added one after another. */
-void multiply(fiber *vec, waiting kind)
+/* A product on tensor cores; fragments as in device.h.  Exact products are added one after another. */
+void multiply(fiber *lanes, waiting kind)
 {
     const int halves = kind == AT_PRODUCT_BF16 ? 2 : 1, depth = 8 * halves;
     float a[16][16], b[16][8];
     for (int l = 0; l < (int)WARP; l++)
         for (int n = 0; n < 6 * halves; n++) {
             int r = n / halves, g = l / 4, t = l % 4, half = n % halves;
-            uint32_t word = r < 4 ? vec[l].product.a[r] : vec[l].product.b[r - 4];
+            uint32_t word = r < 4 ? lanes[l].product.a[r] : lanes[l].product.b[r - 4];
             float factor = __uint_as_float(halves == 1 ? word : half ? word & 0xffff0000u : word << 16);
             int eights = r < 4 ? r / 2 : r - 4, inner = halves == 1 ? t + 4 * eights : 2 * t + half + 8 * eights;
             if (r < 4) a[g + 8 * (r % 2)][inner] = factor;
@@ -252,39 +250,39 @@ void multiply(fiber *vec, waiting kind)
     for (int l = 0; l < (int)WARP; l++)
         for (int r = 0; r < 4; r++)
             for (int k = 0; k < depth; k++)
-                vec[l].product.sums[r] += a[l / 4 + 8 * (r / 2)][k] * b[k][l % 4 * 2 + r % 2];
+                lanes[l].product.sums[r] += a[l / 4 + 8 * (r / 2)][k] * b[k][l % 4 * 2 + r % 2];
     m->now.products++;
 }
 
-/* Releases lanes of a warp that have all met; true if there were some.  A __syncwarp does not wait for ended lanes. */
+/* Completes one synchronization of a warp if all its lanes wait there; else false.  __syncwarp ignores ended lanes. */
 bool complete(unsigned number)
 {
     warp &w = m->warps[number];
-    fiber *vec = &m->fibers[number * WARP];
+    fiber *lanes = &m->fibers[number * WARP];
     unsigned size = lanes_of(number);
     for (unsigned l = 0; l < size; l++) {
-        waiting what = vec[l].waits;
+        waiting what = lanes[l].waits;
         if (what == RUNS || what == AT_BLOCK_BARRIER || what == DONE) continue;
-        unsigned here = 0, wanted = what == AT_WARP_BARRIER ? vec[l].mask & w.live : vec[l].mask;
+        unsigned here = 0, wanted = what == AT_WARP_BARRIER ? lanes[l].mask & w.live : lanes[l].mask;
         for (unsigned k = l; k < size; k++)
-            if (vec[k].waits == what && vec[k].mask == vec[l].mask && same_line(vec[k].at, vec[l].at))
+            if (lanes[k].waits == what && lanes[k].mask == lanes[l].mask && same_line(lanes[k].at, lanes[l].at))
                 here |= 1u << k;
         if (here != wanted) continue;
-        if (what == AT_WARP_BARRIER) join(w, vec, here);
-        if (what == AT_PRODUCT_TF32 || what == AT_PRODUCT_BF16) multiply(vec, what);
-        if (m->counting && here == w.live) m->asked.warp_met(number);
+        if (what == AT_WARP_BARRIER) order_lanes(w, lanes, here);
+        if (what == AT_PRODUCT_TF32 || what == AT_PRODUCT_BF16) multiply(lanes, what);
+        if (m->counting && here == w.live) m->counter.warp_met(number);
         for (; here; here &= here - 1) {
             unsigned k = (unsigned)__builtin_ctz(here);
-            w.taken[k] = vec[k].brought;
-            vec[k].waits = RUNS;
+            w.received[k] = lanes[k].sent;
+            lanes[k].waits = RUNS;
         }
         return true;
     }
     return false;
 }
 
-/* Who waits where, when nobody can go on. */
-status stuck()
+/* The error if no thread can run. */
+status deadlock()
 {
     const fiber *waits = nullptr, *ended = nullptr;
     for (unsigned t = 0; t < m->count; t++) {
@@ -302,44 +300,44 @@ status stuck()
                    waits->at.line, m->now.kernel, waits->number, ended->number);
 }
 
-/* Whether all threads of the block wait at one line. */
-bool all_wait()
+bool all_at_one_barrier()
 {
     for (unsigned t = 0; t < m->count; t++)
         if (m->fibers[t].waits != AT_BLOCK_BARRIER || !same_line(m->fibers[t].at, m->fibers[0].at)) return false;
     return true;
 }
 
-/* No thread ran into the margin of its stack, which is whole again from now on. */
-bool whole(const fiber &f)
+/* False if the fiber overflowed its stack; restores the marks. */
+bool stack_intact(const fiber &f)
 {
     size_t at = 0;
-    (void)VALGRIND_MAKE_MEM_DEFINED(f.stack, MARGIN);       /* below the stack, and to be read */
+    (void)VALGRIND_MAKE_MEM_DEFINED(f.stack, MARGIN);       /* valgrind forbids reads below the stack pointer */
     while (at < MARGIN && (unsigned char)f.stack[at] == MARK) at += 256;
     if (at < MARGIN) memset(f.stack, MARK, MARGIN);
     return at >= MARGIN;
 }
 
-/* The threads in a new order; when counting, those of a warp are consecutive, so one warp's requests are open. */
-void shuffle()
+/* Puts the threads in a new random order.  When counting, those of a warp stay consecutive, so that only one warp has
+ * open requests. */
+void shuffle_threads()
 {
     std::vector<unsigned> &order = m->order;
     if (!m->counting) {
-        for (unsigned t = m->count; t > 1; t--) std::swap(order[t - 1], order[roll_below(t)]);
+        for (unsigned t = m->count; t > 1; t--) std::swap(order[t - 1], order[random_below(t)]);
         return;
     }
     unsigned warps = (unsigned)m->warps.size(), filled = 0, turn[THREADS_MAX / WARP];
     for (unsigned w = 0; w < warps; w++) turn[w] = w;
-    for (unsigned w = warps; w > 1; w--) std::swap(turn[w - 1], turn[roll_below(w)]);
+    for (unsigned w = warps; w > 1; w--) std::swap(turn[w - 1], turn[random_below(w)]);
     for (unsigned w = 0; w < warps; w++) {
-        unsigned *lane = &order[filled], vec = lanes_of(turn[w]);
-        for (unsigned l = 0; l < vec; l++) lane[l] = turn[w] * WARP + l;
-        for (unsigned l = vec; l > 1; l--) std::swap(lane[l - 1], lane[roll_below(l)]);
-        filled += vec;
+        unsigned *lane = &order[filled], lanes = lanes_of(turn[w]);
+        for (unsigned l = 0; l < lanes; l++) lane[l] = turn[w] * WARP + l;
+        for (unsigned l = lanes; l > 1; l--) std::swap(lane[l - 1], lane[random_below(l)]);
+        filled += lanes;
     }
 }
 
-/* A new phase: what was before it is ordered before what comes. */
+/* A block barrier or a new block: all earlier accesses precede all later ones. */
 void next_epoch()
 {
     m->epoch = epochs++;
@@ -364,56 +362,56 @@ void begin_block(const uint3 &block, const dim3 &blocks, const dim3 &threads)
     }
     next_epoch();
     m->block_epoch = m->epoch;
-    if (m->counting) m->asked.begin_block(m->count);
+    if (m->counting) m->counter.begin_block(m->count);
 }
 
-/* All threads of one block, until all have ended or one has failed. */
+/* Runs a block until all threads have ended or one has failed. */
 void run_block(const uint3 &block, const dim3 &blocks, const dim3 &threads)
 {
     begin_block(block, blocks, threads);
     for (unsigned done = 0; done < m->count;) {
-        /* Step 1: all that need not wait. */
+        /* Step 1: run each thread until it waits. */
         bool moved = false;
-        shuffle();
+        shuffle_threads();
         for (unsigned t : m->order) {
             fiber &f = m->fibers[t];
             if (f.waits != RUNS) continue;
-            enter(f);
+            resume(f);
             if (m->fault.code) return;
             moved = true;
             if (f.waits != DONE) continue;
-            if (!whole(f)) {
+            if (!stack_intact(f)) {
                 m->fault = failure("%s: a thread needs more than %zu bytes of stack", m->now.kernel, STACK);
                 return;
             }
             done++;
             m->warps[f.warp].live &= ~(1u << f.lane);
-            if (m->counting) m->asked.ended(f.warp, f.lane);
+            if (m->counting) m->counter.ended(f.warp, f.lane);
         }
 
-        /* Step 2: warps that met. */
+        /* Step 2: complete the synchronizations of warps. */
         for (unsigned w = 0; w < m->warps.size(); w++) while (complete(w)) moved = true;
         if (m->fault.code) return;
         if (moved || done == m->count) continue;
 
-        /* Step 3: the block that met, or never will. */
-        if (!all_wait()) {
-            m->fault = stuck();
+        /* Step 3: if no thread can run, complete the barrier of the block, or report a deadlock. */
+        if (!all_at_one_barrier()) {
+            m->fault = deadlock();
             return;
         }
         for (unsigned t = 0; t < m->count; t++) m->fibers[t].waits = RUNS;
         next_epoch();
         m->now.barriers++;
-        if (m->counting) m->asked.met();
+        if (m->counting) m->counter.met();
     }
-    if (m->counting) m->asked.met();
+    if (m->counting) m->counter.met();
 }
 
 } // namespace
 
 /* ---- what kernels call ------------------------------------------------------ */
 
-/* Ends the launch.  The fiber is left where it is, and will start anew. */
+/* Ends the launch.  The fiber never returns from here; the next launch restarts it. */
 void fault(const place &from, const char *format, ...)
 {
     char text[160];
@@ -423,26 +421,26 @@ void fault(const place &from, const char *format, ...)
     va_end(arguments);
     if (!m || !m->running) {
         fprintf(stderr, "%s:%d: outside of any kernel: %s\n", from.file, from.line, text);
-        abort();                /* as a device's memory that the processor touches */
+        abort();                /* like host code that accesses device memory */
     }
     const uint3 &b = self->block;
     m->fault = failure("%s:%d: %s: block %u,%u,%u, thread %u: %s", from.file, from.line, m->now.kernel, b.x, b.y, b.z,
                        m->running->number, text);
-    leave();
+    yield();
     abort();
 }
 
 constexpr char OTHER_BRANCH[] = "the other branch";
-static const char *missed(const char *other) { return other == OTHER_BRANCH ? "join" : "barrier"; }
+static const char *missing(const char *other) { return other == OTHER_BRANCH ? "join" : "barrier"; }
 
-/* Whether a trace tells of the branch that came before this one, which has not joined. */
+/* True if an access belongs to the first of two branches and the second one runs now. */
 static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t who)
 {
-    return k.turned && epoch >= k.forked && (epoch < k.turned || who == BOTH_BRANCHES);
+    return k.second && epoch >= k.forked && (epoch < k.second || who == BOTH_BRANCHES);
 }
 
-/* Who did what a trace tells, if that is not ordered before what the running thread does; else NULL. */
-static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t vec)
+/* NULL if an earlier access is ordered before the running thread's; else the name of its user. */
+static inline const char *conflict(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
 {
     const machine &k = *m;
     if (epoch < (where == SHARED_MEMORY ? k.block_epoch : k.launch_epoch))
@@ -455,36 +453,36 @@ static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint
     if (who == f.number) return nullptr;
     unsigned w = who >= MANY_OF_WARP ? who - MANY_OF_WARP : who / WARP;
     if (w != f.warp) return "another thread";
-    for (vec &= ~(1u << f.lane); vec; vec &= vec - 1)
-        if (turn >= f.met[__builtin_ctz(vec)]) return "another thread of the warp";
+    for (lanes &= ~(1u << f.lane); lanes; lanes &= lanes - 1)
+        if (turn >= f.met[__builtin_ctz(lanes)]) return "another thread of the warp";
     return nullptr;
 }
 
-static inline const char *meets_writer(memory where, const trace &t)
+static inline const char *writer_conflict(memory where, const trace &t)
 {
     uint16_t who = t.writer & (uint16_t)~ATOMIC;
-    return meets(where, t.write_epoch, who, t.write_turn, 1u << who % WARP);
+    return conflict(where, t.write_epoch, who, t.write_turn, 1u << who % WARP);
 }
 
-static inline const char *meets_readers(memory where, const trace &t)
+static inline const char *readers_conflict(memory where, const trace &t)
 {
-    return meets(where, t.read_epoch, t.reader, t.read_turn, t.vec);
+    return conflict(where, t.read_epoch, t.reader, t.read_turn, t.lanes);
 }
 
-static inline void note_writer(trace &t, uint16_t who)
+static inline void record_writer(trace &t, uint16_t who)
 {
     t.write_epoch = m->epoch;
     t.write_turn = m->warps[m->running->warp].turn;
     t.writer = who;
 }
 
-/* One more reader; those that are ordered before it need not be known any more. */
-static inline void note_reader(memory where, trace &t)
+/* Adds a reader.  Readers ordered before it need no record any more. */
+static inline void record_reader(memory where, trace &t)
 {
     const fiber &f = *m->running;
-    if (!meets_readers(where, t)) {
+    if (!readers_conflict(where, t)) {
         t.reader = (uint16_t)f.number;
-        t.vec = 1u << f.lane;
+        t.lanes = 1u << f.lane;
     } else if (t.reader == BOTH_BRANCHES || of_other_branch(*m, t.read_epoch, t.reader)) {
         t.reader = BOTH_BRANCHES;
     } else if (t.reader == MANY_BLOCKS || t.read_epoch < m->block_epoch) {
@@ -492,7 +490,7 @@ static inline void note_reader(memory where, trace &t)
     } else if (t.reader != MANY) {
         unsigned w = t.reader >= MANY_OF_WARP ? t.reader - MANY_OF_WARP : t.reader / WARP;
         t.reader = w == f.warp ? (uint16_t)(MANY_OF_WARP + w) : MANY;
-        t.vec |= 1u << f.lane;
+        t.lanes |= 1u << f.lane;
     }
     t.read_epoch = m->epoch;
     t.read_turn = m->warps[f.warp].turn;
@@ -500,39 +498,40 @@ static inline void note_reader(memory where, trace &t)
 
 void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from)
 {
-    if (!m || !m->running) fault(from, "device memory is touched");
+    if (!m || !m->running) fault(from, "device memory is accessed");
     const fiber &f = *m->running;
     for (size_t n = 0; n < words(bytes); n++) {
         trace &t = traces[n];
         const char *other;
-        if ((other = meets_writer(where, t)))
-            fault(from, "%s a word that %s wrote, and no %s between", write ? "writes" : "reads", other, missed(other));
-        if (!write) note_reader(where, t);
-        else if ((other = meets_readers(where, t)))
-            fault(from, "writes a word that %s read, and no %s between", other, missed(other));
-        else note_writer(t, (uint16_t)f.number);
+        if ((other = writer_conflict(where, t)))
+            fault(from, "%s a word that %s wrote, and no %s between", write ? "writes" : "reads", other,
+                  missing(other));
+        if (!write) record_reader(where, t);
+        else if ((other = readers_conflict(where, t)))
+            fault(from, "writes a word that %s read, and no %s between", other, missing(other));
+        else record_writer(t, (uint16_t)f.number);
     }
-    if (m->counting) m->asked.add(f.warp, f.lane, where, !write, address, bytes, from);
+    if (m->counting) m->counter.add(f.warp, f.lane, where, !write, address, bytes, from);
 }
 
-/* Atomics meet each other without harm, and plain accesses as writes do. */
+/* An atomic races with plain accesses as a write does, and not with other atomics. */
 void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from)
 {
-    if (!m || !m->running) fault(from, "device memory is touched");
+    if (!m || !m->running) fault(from, "device memory is accessed");
     const fiber &f = *m->running;
     for (size_t n = 0; n < words(bytes); n++) {
         trace &t = traces[n];
-        const char *other = meets_writer(where, t), *reader = meets_readers(where, t);
+        const char *other = writer_conflict(where, t), *reader = readers_conflict(where, t);
         if (other && !(t.writer & ATOMIC))
-            fault(from, "adds to a word that %s wrote, and no %s between", other, missed(other));
-        if (reader) fault(from, "adds to a word that %s read, and no %s between", reader, missed(reader));
+            fault(from, "adds to a word that %s wrote, and no %s between", other, missing(other));
+        if (reader) fault(from, "adds to a word that %s read, and no %s between", reader, missing(reader));
         bool branches = other && (t.writer == (BOTH_BRANCHES | ATOMIC) || of_other_branch(*m, t.write_epoch, 0));
         bool blocks = other && (t.write_epoch < m->block_epoch || t.writer == (MANY_BLOCKS | ATOMIC));
         unsigned who = branches ? BOTH_BRANCHES : blocks ? MANY_BLOCKS : other ? MANY : f.number;
-        note_writer(t, (uint16_t)(who | ATOMIC));
+        record_writer(t, (uint16_t)(who | ATOMIC));
     }
     m->now.atomics++;
-    if (m->counting) m->asked.add(f.warp, f.lane, where, false, address, bytes, from);
+    if (m->counting) m->counter.add(f.warp, f.lane, where, false, address, bytes, from);
 }
 
 void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from)
@@ -544,12 +543,13 @@ void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &
         }
     size_t at = (m->used + 15) / 16 * 16;
     if (bytes > STATIC_MAX || at + bytes > STATIC_MAX)
-        fault(from, "%zu bytes of static shared memory, of which there are %zu", at + bytes, STATIC_MAX);
+        fault(from, "found %zu bytes of static shared memory, expected at most %zu", at + bytes, STATIC_MAX);
     size_t all = at + bytes + m->dynamic_size;
     if (m->dynamic_size <= DEVICE_SHARED && all > DEVICE_SHARED)
-        fault(from, "found %zu bytes of static and dynamic shared memory, expected at most %zu: no more was asked for",
+        fault(from, "found %zu bytes of static and dynamic shared memory, expected at most %zu: no more was requested",
               all, DEVICE_SHARED);
-    if (all > shared_most(1)) fault(from, "%zu bytes of shared memory, of which there are %zu", all, shared_most(1));
+    if (all > shared_most(1))
+        fault(from, "found %zu bytes of shared memory, expected at most %zu", all, shared_most(1));
     m->declarations.push_back({name, from.file, from.line, at});
     m->used = at + bytes;
     if (m->used + m->dynamic_size > m->now.shared_bytes) m->now.shared_bytes = m->used + m->dynamic_size;
@@ -564,7 +564,7 @@ void *dynamic_bytes(size_t *bytes, trace **traces)
     return m->memory_of_block + STATIC_MAX;
 }
 
-/* The running thread waits for those of the mask, of its block where that is 0. */
+/* The running thread waits for the lanes of the mask, or for its block if the mask is 0. */
 static void wait(waiting what, unsigned mask, uint64_t mine, const place &from)
 {
     fiber &f = *m->running;
@@ -573,40 +573,40 @@ static void wait(waiting what, unsigned mask, uint64_t mine, const place &from)
     f.waits = what;
     f.at = from;
     f.mask = mask;
-    f.brought = mine;
-    leave();
+    f.sent = mine;
+    yield();
 }
 
 void block_barrier(const place &from) { wait(AT_BLOCK_BARRIER, 0, 0, from); }
 void warp_barrier(unsigned mask, const place &from) { wait(AT_WARP_BARRIER, mask, 0, from); }
 
-/* What the lanes brought, counted once for all of them. */
-static const uint64_t *swap(unsigned mask, uint64_t mine, const place &from)
+/* Returns the values of all lanes.  Counted once per exchange. */
+static const uint64_t *exchange_all(unsigned mask, uint64_t mine, const place &from)
 {
     const fiber &f = *m->running;
     wait(AT_EXCHANGE, mask, mine, from);
     if (f.lane == (unsigned)__builtin_ctz(mask)) m->now.exchanges++;
-    return m->warps[f.warp].taken;
+    return m->warps[f.warp].received;
 }
 
 uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from)
 {
-    const uint64_t *taken = swap(mask, mine, from);
+    const uint64_t *received = exchange_all(mask, mine, from);
     if (lane < 0 || lane > 31 || !(mask >> lane & 1))
         fault(from, "takes from lane %d, which mask %08x does not name", lane, mask);
-    return taken[lane];
+    return received[lane];
 }
 
 unsigned ballot(unsigned mask, bool mine, const place &from)
 {
-    const uint64_t *taken = swap(mask, mine, from);
+    const uint64_t *received = exchange_all(mask, mine, from);
     unsigned all = 0;
     for (unsigned k = 0; k < WARP; k++)
-        if (mask >> k & 1 && taken[k]) all |= 1u << k;
+        if (mask >> k & 1 && received[k]) all |= 1u << k;
     return all;
 }
 
-/* Digits that a factor may not have are a device's to drop: here they are a mistake. */
+/* A factor that was not rounded to TF32 is an error here.  A device ignores the extra digits. */
 void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from)
 {
     if (capability() < 80)
@@ -633,9 +633,9 @@ int lane_number() { return (int)m->running->lane; }
 
 /* ---- branches --------------------------------------------------------------- */
 
-void fork() { thread_machine().forked = thread_machine().turned = epochs++; }
-void turn() { thread_machine().turned = epochs++; }
-void join() { thread_machine().forked = thread_machine().turned = 0; }
+void fork() { thread_machine().forked = thread_machine().second = epochs++; }
+void next_branch() { thread_machine().second = epochs++; }
+void join() { thread_machine().forked = thread_machine().second = 0; }
 
 bool branch_is_late() { return (thread_machine().seed + 1) * 0x9e3779b97f4a7c15u >> 63; }
 
@@ -661,8 +661,8 @@ bool library_access(trace *traces, size_t count, bool write)
 
 /* ---- launching -------------------------------------------------------------- */
 
-/* Stacks for so many threads, once for all launches. */
-static status take_stacks(unsigned count)
+/* Grows the fibers, which later launches reuse, to `count`. */
+static status allocate_stacks(unsigned count)
 {
     m->fibers.reserve(THREADS_MAX);
     while (m->fibers.size() < count) {
@@ -676,12 +676,12 @@ static status take_stacks(unsigned count)
     return status_ok();
 }
 
+/* Runs the blocks in a random order: from a random first block, in random steps coprime to their number. */
 static void run_blocks(const dim3 &blocks, const dim3 &threads, size_t grid)
 {
-    /* In an order of the seed: a stride that shares no divisor with their number. */
-    size_t stride = grid > 1 ? 1 + roll_below(grid - 1) : 1, first = roll_below(grid);
-    auto divisor = [](size_t a, size_t b) { while (b) { size_t t = a % b; a = b; b = t; } return a; };
-    while (divisor(grid, stride) != 1) stride++;
+    size_t stride = grid > 1 ? 1 + random_below(grid - 1) : 1, first = random_below(grid);
+    auto common_divisor = [](size_t a, size_t b) { while (b) { size_t t = a % b; a = b; b = t; } return a; };
+    while (common_divisor(grid, stride) != 1) stride++;
     for (size_t n = 0, b = first; n < grid && !m->fault.code; n++, b = (b + stride) % grid)
         run_block({(unsigned)(b % blocks.x), (unsigned)(b / blocks.x % blocks.y), (unsigned)(b / blocks.x / blocks.y)},
                   blocks, threads);
@@ -696,9 +696,9 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
         return failure("%s: launched with %u x %u x %u blocks of %u x %u x %u threads, which no device takes", kernel,
                        blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z);
     if (bytes > shared_most(1))
-        return failure("%s: asks for %zu bytes of shared memory, of which there are %zu", kernel, bytes,
+        return failure("%s: found %zu bytes of dynamic shared memory, expected at most %zu", kernel, bytes,
                        shared_most(1));
-    if (epochs > EPOCHS_MAX) return failure("%s: this process has emulated all that it can", kernel);
+    if (epochs > EPOCHS_MAX) return failure("%s: too many barriers and launches in this process", kernel);
 
     m = &thread_machine();
     try {
@@ -716,12 +716,12 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
         m->order.resize(count);
         for (unsigned t = 0; t < count; t++) m->order[t] = t;
         m->launch_epoch = epochs++;
-        m->dice = m->seed + 0x632be59bd9b4e019u;
-        if (m->counting) m->asked.begin_launch(&m->now);
-        m->fault = take_stacks(m->count);
+        m->random_state = m->seed + 0x632be59bd9b4e019u;
+        if (m->counting) m->counter.begin_launch(&m->now);
+        m->fault = allocate_stacks(m->count);
         if (!m->fault.code) run_blocks(blocks, threads, grid);
         if (m->counting && !m->fault.code) {
-            m->asked.end_launch();
+            m->counter.end_launch();
             m->launches.push_back(m->now);
         }
     } catch (const std::bad_alloc &) {
@@ -729,7 +729,7 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
     }
     status s = m->fault;
     if (s.code)
-        for (fiber &f : m->fibers) f.started = false;   /* they stand in the middle of a kernel */
+        for (fiber &f : m->fibers) f.started = false;   /* they stopped in the middle of a kernel */
     m->running = nullptr;
     m = nullptr;
     self = nullptr;

@@ -1,25 +1,21 @@
-/* emulator.h -- the kernels of this folder on a processor, with checks that no device makes
+/* emulator.h -- run kernels on the processor, with checks that no device makes; only device.h includes it
  *
- * g++ compiles the same .cu files as nvcc, with CUDA's words from this header.  A block's threads are fibers of one
- * thread of the processor; each runs until it must wait for others.  This is slow: it proves, and does not compute.
+ * g++ compiles the same .cu files as nvcc; this header defines CUDA's names.  The threads of a block are fibers of one
+ * thread; each runs until it must wait for others.  The seed sets a random order of fibers and blocks.  Errors:
  *
- *   - Fibers and blocks run in a random order of the seed.
- *   - Shared memory holds NaN before each block, and device memory before each load.
- *   - Errors are: a barrier that a thread of the block misses, or that threads reach at different lines; a shuffle
- *     whose mask names an absent lane; a product of tensor cores without all lanes of the warp.
- *   - A race is an error: two threads use one word, one of them writes, and no barrier separates them; in device memory
- *     also two blocks of one launch, and two branches (device_fork) before their join.  __syncwarp orders the threads
- *     that meet there; a shuffle does not.  Atomics do not race with each other.
- *   - So is an index out of range, and a wide access that is not aligned.
- *   - With counting on (counts.h), a warp's accesses are grouped as on a device: sectors of 32 bytes, banks of 4 bytes.
+ *   - A barrier that a thread of the block misses, or that threads reach at different lines; a shuffle whose mask names
+ *     an absent lane; a product on tensor cores without all lanes of the warp.
+ *   - A race: two threads use one word, one of them writes, and no barrier separates them.  In device memory also two
+ *     blocks of a launch, and two branches (device_fork) before their join.  __syncwarp orders the threads that it
+ *     synchronizes; a shuffle does not.  Atomics do not race with each other.
+ *   - An index out of range, and a wide access that is not aligned.
  *
- * The first error ends the launch and names its file and line.  A read that comes too early is found in every order of
- * threads, since each word knows its writer; effects of a value that was read are found in the orders tried.
+ * Shared memory holds NaN before each block, and device memory before each load.  The first error ends the launch and
+ * names its file and line.  A race is found in every order of threads, since each word records its users; its effects
+ * are found in the orders tried.
  *
- * Not emulated: time, occupancy, registers, order and digits of sums on tensor cores, overlap of restricted pointers,
- * blocks that wait for each other.  Stacks and traces are not counted by memory.h.
- *
- * Included by device.h alone. */
+ * Not emulated: time, occupancy, registers, order and rounding of sums on tensor cores, overlap of restricted pointers,
+ * blocks that wait for each other. */
 
 #ifndef TWICETOLD_FAST_CUDA_EMULATOR_H
 #define TWICETOLD_FAST_CUDA_EMULATOR_H
@@ -35,7 +31,7 @@ struct uint3 { unsigned x, y, z; };
 struct dim3 {
     unsigned x, y, z;
     dim3(size_t across = 1, size_t down = 1, size_t deep = 1) : x(whole(across)), y(whole(down)), z(whole(deep)) {}
-    static unsigned whole(size_t n) { return n > UINT32_MAX ? 0 : (unsigned)n; }    /* 0 is refused */
+    static unsigned whole(size_t n) { return n > UINT32_MAX ? 0 : (unsigned)n; }    /* launches reject 0 */
 };
 
 #define __global__ static
@@ -49,7 +45,7 @@ using std::fmax; using std::fabs; using std::floor;
 
 namespace emulator {
 
-/* Where in the source something is done.  An index converts to a place at the line that writes it. */
+/* An index, and the source line that uses it: an integer converts to a place at the line of the conversion. */
 struct place {
     long long at;
     const char *file;
@@ -59,21 +55,21 @@ struct place {
         : at((long long)index), file(in), line(number) {}
 };
 
-/* Who last wrote and who read a word; epochs count the barriers and launches of the process. */
+/* Last writer and readers of a word. */
 struct trace {
-    uint32_t write_epoch, read_epoch;
-    uint32_t vec;                     /* of the reader's warp, that have read */
-    uint16_t writer, reader;            /* threads of the block, or one of MANY */
-    uint16_t write_turn, read_turn;     /* how often their warp had met */
+    uint32_t write_epoch, read_epoch;   /* epochs count the barriers and launches of the process */
+    uint32_t lanes;                     /* of the reader's warp that have read */
+    uint16_t writer, reader;            /* a thread of the block, or a code for several (emulator.cc) */
+    uint16_t write_turn, read_turn;     /* __syncwarps of their warp before the access, since the last barrier */
 };
 
-/* The thread that runs now.  (__thread, since thread_local may call a function to look.) */
+/* The thread that runs now.  __thread, since an access to thread_local may call a function. */
 struct self_indices { uint3 thread, block; dim3 block_size, grid_size; };
 extern __thread const self_indices *self;
 
 enum memory { DEVICE_MEMORY, SHARED_MEMORY };
 
-/* One access by the thread that runs: `bytes` at an address, whose words have traces from `traces` on. */
+/* The running thread accesses `bytes` at an address; its words have consecutive traces.  Reports races. */
 void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from);
 void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from);
 
@@ -83,7 +79,7 @@ void atomic(memory where, const void *address, trace *traces, size_t bytes, cons
 constexpr size_t WORD = 4;
 constexpr size_t words(size_t bytes) { return (bytes + WORD - 1) / WORD; }
 
-/* An element that can be read and written. */
+/* Reference to an element: checks each read and write. */
 template <class T> struct cell {
     T *element;
     trace *traces;
@@ -103,13 +99,13 @@ template <class T> struct cell {
     const cell &operator/=(T value) const { return *this = (T)*this / value; }
 };
 
-/* A pointer that knows its array. */
+/* A pointer with the bounds and traces of its array. */
 template <class T, memory M> struct pointer {
     using plain = std::remove_const_t<T>;
     plain *base;
-    trace *traces;              /* of each element, words(sizeof(T)) of them */
+    trace *traces;              /* words(sizeof(T)) per element */
     size_t count;
-    long long at;               /* where it points, in elements */
+    long long at;               /* position, in elements */
 
     operator pointer<const T, M>() const { return {base, traces, count, at}; }
     explicit operator bool() const { return base; }
@@ -137,7 +133,7 @@ template <class T, memory M> struct pointer {
     auto operator*() const { return (*this)[place(0)]; }
 };
 
-/* Shared memory of the block: the same for all its threads, by the name and the line that declare it. */
+/* Shared memory of the block; name and line of the declaration identify it for all threads. */
 void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from);
 void *dynamic_bytes(size_t *bytes, trace **traces);
 
@@ -155,32 +151,31 @@ template <class T> pointer<T, SHARED_MEMORY> dynamic_array()
     return {base, traces, bytes / sizeof(T), 0};
 }
 
-/* Runs a kernel, `body`, on all blocks.  Its first error, or OK. */
+/* Runs a kernel, `body`, for all blocks; returns the first error. */
 status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const std::function<void()> &body);
 
-/* Two branches of launches, of which neither waits for the other.  They run one after the
- * other, in an order that the seed draws: fork begins the first, turn the second, and join
- * ends both.  What each does to device memory meets what the other did. */
+/* Two branches of launches run one after the other: fork begins the first, next_branch the second, join ends both.
+ * Until the join, accesses of one to device memory race with those of the other. */
 void fork();
-void turn();
+void next_branch();
 void join();
-bool branch_is_late();                  /* whether the seed lets it run when they join */
+bool branch_is_late();                  /* true if this seed runs the forked branch last */
 
-/* What a library does to words while there are two branches: false where the other one is met. */
+/* A library reads or writes words while there are two branches; false if that races with the other branch. */
 bool library_access(trace *traces, size_t count, bool write);
 
-/* Of the emulated device (counts.h): as device_shared_bytes and device_capability. */
+/* As device_shared_bytes and device_capability, for the emulated device. */
 size_t shared_most(int blocks);
 int capability();
 
-/* Waiting for others. */
+/* The running thread waits for the lanes of the mask, or for its block. */
 void block_barrier(const place &from);
 void warp_barrier(unsigned mask, const place &from);
-uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from);       /* what lane brought */
+uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from);       /* the value of `lane` */
 unsigned ballot(unsigned mask, bool mine, const place &from);
 int lane_number();
 
-/* sums += a b of a warp on tensor cores, fragments as in device.h. */
+/* A warp computes sums += a b on tensor cores; fragments as in device.h. */
 enum digits { TF32, BF16 };
 void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from);
 
@@ -246,13 +241,13 @@ inline uint32_t __float_as_uint(float value)
     return bits;
 }
 
-/* To 11 digits, the nearest, halves away from zero; NaN is one NaN. */
+/* Rounds to the nearest float of 11 digits, halves away from zero; all NaN become one NaN. */
 inline uint32_t tf32_of(float value)
 {
     return value != value ? 0x7fffffffu : (__float_as_uint(value) + 0x1000u) & ~0x1fffu;
 }
 
-/* Two to 8 digits each, the nearest, halves to the even one; the first in the lower half. */
+/* Rounds two numbers to the nearest of 8 digits, halves to even; `low` in the lower half of the word. */
 inline uint32_t bf16_pair(float low, float high)
 {
     auto each = [](float value) -> uint32_t {
@@ -271,7 +266,7 @@ inline void multiply_bf16(float (&sums)[4], const uint32_t (&a)[4], const uint32
     emulator::warp_product(sums, a, b, emulator::BF16, from);
 }
 
-/* Adds to an element, whoever else does; gives what it held. */
+/* Atomic addition; returns the old value. */
 template <class T, emulator::memory M, class I>
 T atomic_add(emulator::pointer<T, M> p, I index, T value, emulator::place from = 0)
 {
@@ -282,7 +277,7 @@ T atomic_add(emulator::pointer<T, M> p, I index, T value, emulator::place from =
     return old;
 }
 
-/* W neighbours in one access, aligned to their size: a pack of W elements. */
+/* W adjacent elements in one access, aligned to their size. */
 template <class T, int W> struct pack {
     T element[W];
     T &operator[](int i) { return element[i]; }
@@ -294,7 +289,7 @@ size_t wide_access(const emulator::pointer<T, M> &p, const emulator::place &at, 
 {
     size_t i = p.checked(at, W);
     if ((p.at + at.at) % W)
-        emulator::fault(at, "%d elements at once %s element %zu: not aligned", W, write ? "to" : "from", i);
+        emulator::fault(at, "%d elements %s element %zu in one access: not aligned", W, write ? "to" : "from", i);
     emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), write, at);
     return i;
 }

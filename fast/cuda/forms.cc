@@ -1,8 +1,7 @@
-/* forms.cc -- the versions in fast/cuda; see reference/runtime/forms.h
+/* forms.cc -- the list of all versions in fast/cuda; see reference/runtime/forms.h
  *
- * Compiled by g++ these are the emulated forms, which are in every build; compiled by nvcc, those of a device.  The
- * last version of an operator is also called cuda.  Versions that round to fewer digits than a float's must be
- * requested by name; in double there are none. */
+ * g++ makes emulated forms of them, which are in every build, and nvcc those of a device.  Versions that round to fewer
+ * digits than float do not exist in double. */
 
 #include "../../reference/runtime/forms.h"
 #include "../../reference/msa.h"

@@ -1,7 +1,7 @@
-/* heads.h -- projections on the device, and a ladder of cores between them
+/* heads.h -- projections on the device
  *
- * Every attention operator begins and ends alike (reference/runtime/heads.h); the linear maps are the library's.  A ladder
- * defines cores, functions that launch the kernels which compute the heads' outputs from query, key and value:
+ * All attention operators share these linear maps (reference/runtime/heads.h), which the library computes.  A version
+ * defines the core between them, which computes the heads' outputs from query, key and value:
  *
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 
@@ -11,15 +11,15 @@
 #include "../../reference/runtime/heads.h"
 #include "device.h"
 
-/* The state of such a form is derived from it. */
+/* Base of the form's state. */
 struct device_heads : device {
     array<real> w_qkv, b_qkv, w_o, b_o;
     array<real> qkv;                    /* [B][N][2Q + C]: query, key and value side by side */
     array<real> joined;                 /* [B][N][C], only if w_o is given */
-    array<real> output;                 /* where a core writes: joined, or y itself */
+    array<real> output;                 /* of the core: joined, or y if w_o is not given */
 };
 
-/* To be called by the ladder's prepare. */
+/* Prepare calls it. */
 static inline void device_heads_prepare(struct device_heads *on, const struct heads_problem *p)
 {
     size_t C = p->C, width = 2 * p->Q + C;
@@ -41,7 +41,7 @@ template <auto CORE> void device_heads_run(struct device_heads *on, const struct
     if (p->w_o) device_linear(on, on->y, on->joined, on->w_o, on->b_o, rows, C, C);
 }
 
-#define VERSION(id, name, kept, prepare, load, core, multiply_adds) \
-    DEVICE_FORM(id, name, kept, prepare, load, device_heads_run<core>, multiply_adds)
+#define VERSION(id, name, state_type, prepare, load, core, multiply_adds) \
+    DEVICE_FORM(id, name, state_type, prepare, load, device_heads_run<core>, multiply_adds)
 
 #endif

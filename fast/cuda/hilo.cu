@@ -1,18 +1,17 @@
-/* hilo.cu -- HiLo on the device, one idea a version
+/* hilo.cu -- HiLo on the device
  *
- * The padded plane is stored window by window.  Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means
- * of neighbouring rows, and attention needs no windows (rows.h).  The last kernel puts both branches side by side in
- * the order of tokens, without the padding.
+ * The padded plane is stored window by window, so that Hi-Fi is attention within groups of s^2 adjacent rows (rows.h)
+ * and Lo-Fi averages the same rows.  The last kernel joins both branches in the order of tokens and drops the padding.
  *
- *   cuda1   The equation, a thread for each output of either branch.
+ *   cuda1   The equation: a thread for each output of either branch.
  *   cuda2   A thread for each query and head.
- *   cuda3   Lo-Fi's keys and values in tiles of shared memory; Hi-Fi's, too, in windows of 64 tokens or more.
+ *   cuda3   Lo-Fi's keys and values in tiles of shared memory; also Hi-Fi's, in windows of 64 tokens or more.
  *   cuda4   Hi-Fi's windows in registers: lanes exchange keys and values, and each number is requested once.  In
- *           windows of 2 x 2 that is a tenth of the requests and an eighth of the sectors.  Windows of more than 16
- *           tokens and wide heads (rows.h) use cuda3.
- *   cuda5   The branches on two streams.  Its counts are those of cuda4; it saves time only.
+ *           windows of 2 x 2 that is a tenth of the requests and an eighth of the sectors (tests/cuda/counts.tsv).
+ *           Windows of more than 16 tokens and wide heads (rows.h) use cuda3.
+ *   cuda5   The branches on two streams.  Its counts equal cuda4's.
  *
- * All projections are the library's.  Contract: reference/hilo.h. */
+ * The library computes all projections.  Contract: reference/hilo.h. */
 
 #include "../../reference/hilo.h"
 #include "rows.h"
@@ -21,7 +20,7 @@ namespace {
 
 struct hilo_device : device {
     array<real> h_qkv, h_qkv_b, h_proj, h_proj_b, l_q, l_q_b, l_kv, l_kv_b, l_proj, l_proj_b;
-    array<real> rows;           /* [B][M][C]: windows one after the other, with the padding */
+    array<real> rows;           /* [B][M][C]: consecutive windows, padding included */
     array<real> pooled;         /* [B][n][C] */
     array<real> high_qkv, high_z, high;         /* [B][M][3hd], [B][M][hd] twice */
     array<real> low_q, low_kv, low_z, low;      /* [B][R][ld], [B][n][2ld], [B][R][ld] twice */
@@ -31,24 +30,24 @@ struct plane_of_hilo {
     int H, W, C, s, down, across, hd;   /* down, across: windows */
 };
 
-/* The row of a token of the padded plane, counted within its image. */
+/* The row of a token of the padded plane, within its image. */
 __device__ inline int row_of(const plane_of_hilo &p, int y, int x)
 {
     return ((y / p.s * p.across + x / p.s) * p.s + y % p.s) * p.s + x % p.s;
 }
 
-/* x in windows, zeros where the padding is: a thread for each number of a row. */
+/* Stores x window by window, and zeros as padding: a thread for each number. */
 __global__ void in_windows(plane_of_hilo p, array<real> rows, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / p.C;
     if (at >= count) return;
     int T = p.s * p.s, n = p.down * p.across, t = (int)(row % T), w = (int)(row / T % n);
     int i = w / p.across * p.s + t / p.s, j = w % p.across * p.s + t % p.s;
-    bool there = i < p.H && j < p.W;
-    rows[at] = there ? x[((row / T / n * p.H + i) * p.W + j) * p.C + at % p.C] : (real)0;
+    bool valid = i < p.H && j < p.W;
+    rows[at] = valid ? x[((row / T / n * p.H + i) * p.W + j) * p.C + at % p.C] : (real)0;
 }
 
-/* The mean of s^2 neighbouring rows. */
+/* The mean of T = s^2 adjacent rows. */
 __global__ void pool(array<real> pooled, reals rows, int T, int C, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -58,7 +57,7 @@ __global__ void pool(array<real> pooled, reals rows, int T, int C, size_t count)
     pooled[at] = sum / T;
 }
 
-/* Where point i of a plane lies among windows: at (i + 1/2)/s - 1/2, not beyond the outermost. */
+/* Point i of a plane in units of windows, (i + 1/2)/s - 1/2, clamped to the outermost windows. */
 struct tap_of_hilo {
     int low, high;
     real weight;
@@ -66,13 +65,13 @@ struct tap_of_hilo {
 
 __device__ inline tap_of_hilo tap_at(int i, int s, int windows)
 {
-    int twice = 2 * i + 1 - s;          /* 2 s of what is wanted */
+    int twice = 2 * i + 1 - s;          /* 2 s times the position */
     if (twice < 0) twice = 0;
     int low = twice / (2 * s);
     return {low, low + 1 < windows ? low + 1 : low, (real)(twice - low * 2 * s) / (2 * s)};
 }
 
-/* Eq. 6: the branches side by side.  Lo-Fi has a row for each token, or if spread for each window. */
+/* Eq. 6: joins the branches.  Lo-Fi has a row for each token, or if `spread` one for each window, interpolated. */
 __global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals low, bool spread, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -96,7 +95,7 @@ __global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals l
     y[at] = above + a.weight * (below - above);
 }
 
-/* ---- the ladder --------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------ */
 
 template <int version> void near(struct hilo_device *on, const struct hilo_problem *p)
 {
@@ -162,7 +161,7 @@ template <int version> void prepare(struct hilo_device *on, const struct hilo_pr
     device_reals(on, &on->low, "Lo-Fi's output", B, R, ld);
 }
 
-/* Of tokens and padding, each branch with the keys it has. */
+/* Padding counts as tokens. */
 double cost(const void *params)
 {
     const struct hilo_problem *p = (const struct hilo_problem *)params;

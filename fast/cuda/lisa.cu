@@ -1,20 +1,21 @@
-/* lisa.cu -- LiSA on the device, one idea a version
+/* lisa.cu -- LiSA on the device
  *
- *   cuda1   The equation: a thread for each output y_ik sums over all keys and all values for each latent.  Every
- *           channel's thread computes a_id.
- *   cuda2   The identity of the chapter, by the library's Fourier transforms: on a large enough circle, sums over
- *           tokens are products of spectra.  Two latents at a time: product, inverse and contraction, each a launch
- *           that uses the device's memory.
- *   cuda3   Grids stay in shared memory: one kernel multiplies, transforms there, and contracts with the query or
- *           weighs with a.  Between two latents nothing is written: except for the spectra of key and value only a,
- *           N D numbers, uses the device's memory.  Eq. 4 has tiles of keys and values there, as msa's cuda3.
+ *   cuda1   The equation: for each latent, a thread for each output y_ik sums over all keys and all values.  Every
+ *           channel's thread computes a_id again.
+ *   cuda2   The library's Fourier transforms: on a large enough circle, sums over tokens are products of spectra.  For
+ *           two latents at a time, product, inverse transform and contraction are launches that use device memory.
+ *   cuda3   Grids stay in shared memory: one kernel multiplies, transforms, and contracts with the query or weighs with
+ *           a.  In device memory are only the spectra of key and value, and a, N D numbers.  Eq. 4 uses tiles of keys
+ *           and values, like msa's cuda3.
  *
- * All begin by normalising query and key.  Eq. 4-7 and local kernels are exact: their circles are so large that nothing
- * wraps.  If one channel's circle does not fit a block's shared memory (of 227 KB, unpadded: 19 000 points in float,
+ * All versions first normalise query and key.  Without cyclic offsets (Eq. 4-7 and local kernels) circles are padded so
+ * that nothing wraps.
+ *
+ * Fallbacks: if a channel's circle exceeds a block's shared memory (227 KB hold 19 000 points without padding in float,
  * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
  *
- * Not used: repeating the key's transform for each pair of latents would save its spectra, N c numbers, and cost half
- * of the passes more.  Small windows would be faster without circles, as on the processor (fast/tuned/lisa/local.h).
+ * Not used: to repeat the key's transform for each pair of latents would save its spectra, N c numbers, for half as
+ * many passes again.  Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 
@@ -26,12 +27,12 @@ namespace {
 struct lisa_device : device_heads {
     struct circulant circle;
     struct shared_grids grids;
-    bool shares;                /* true if cuda3 fits in shared memory */
-    array<real> key, value;     /* the tables; e is the value's */
+    bool fused;                 /* true if cuda3 fits in shared memory */
+    array<real> key, value;     /* the tables; in Eq. 4 `value` is e */
     array<real> ba, bb;
     array<real> a;              /* [B][h][pairs][N][2] */
     array<real> kernels;        /* cuda2: [points][pairs rows + values][re, im] */
-    array<real> z, G;           /* [points][B][C][re, im]: spectra, and what becomes of them */
+    array<real> z, G;           /* [points][B][C][re, im]: spectra, and their products or convolutions */
     array<real> key_kernel;     /* cuda3: [pairs][groups, or 1][points][lanes, or 1][re, im] */
     array<real> value_kernel;   /* [pairs][points][re, im] */
     array<real> spectra;        /* [B][key, value][h][groups][points][lanes][re, im] */
@@ -40,7 +41,7 @@ struct lisa_device : device_heads {
 
 constexpr int THREADS = 256;
 
-/* Query and key of a token and a head become unit vectors: a thread for each. */
+/* Scales query and key of a token and a head to unit length: a thread for each vector. */
 __global__ void normalise(problem_of_lisa p, array<real> qkv, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,8 +76,8 @@ __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, reals qkv, 
     y[at] = sum;
 }
 
-/* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  In
- * Eq. 10 a warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests. */
+/* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  A
+ * warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests in Eq. 10. */
 __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals wa,
                             reals wb, reals ba, reals bb, size_t outputs)
 {
@@ -98,19 +99,18 @@ __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals w
             G += qkv[row + 2 * p.C + channel] * wb[(size_t)entry * p.D + d];
         }
 
-        /* Step 2: the bias on the key's side, once. */
+        /* Step 2: the key's bias. */
         for (int ch = 0; ba && ch < p.c; ch++) a += qkv[q + ch] * ba[ch * p.D + d];
         sum += a * G;
     }
     y[at] = sum;
 }
 
-/* ---- cuda2: between the library's transforms ------------------------------------------
+/* ---- cuda2: kernels between the library's transforms -----------------------------------
  *
- * Signals are side by side on their circles, [points][B C][re, im], as tokens are.  A kernel has a thread for each
- * number that it writes. */
+ * Signals have the layout [points][B C][re, im].  A kernel has a thread for each number that it writes. */
 
-/* Kernels side by side, `rows` of each pair, from the column `first` of z on. */
+/* Stores kernels, `rows` of each pair, in the columns of z from `first` on. */
 __global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int rows, int columns, int each,
                             int kernels, int first, int width)
 {
@@ -121,7 +121,7 @@ __global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int r
     store(z, 2 * ((size_t)f * width + first + k), both_of(w));
 }
 
-/* Keys or values on their circles, 0 elsewhere; in Eq. 4 values times channels j and j + 1 of the key. */
+/* Keys or values on their circles, 0 elsewhere.  In Eq. 4, values times channels j and j + 1 of the key. */
 __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int third, int j, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -141,7 +141,7 @@ __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int thir
     store(z, 2 * at, both_of(laid));
 }
 
-/* G = z times `rows` kernels from `first` on, or one; plus two columns of the bias, a number at frequency 0. */
+/* G = z times a kernel: column `first`, or the column of the channel or head after it.  Frequency 0 adds the bias. */
 __global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernels, int first,
                          int rows, int width, reals bias, int d, size_t signals)
 {
@@ -158,7 +158,7 @@ __global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernel
     store(G, 2 * at, both_of(product));
 }
 
-/* a_id, a_i,d+1 = sum_c q_ic G_ic: a thread for each token and head. */
+/* (a_id, a_i,d+1) = sum_c q_ic G_ic: a thread for each token and head. */
 __global__ void contract(problem_of_lisa p, array<real> a, reals G, reals qkv, int pair, size_t count, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -174,7 +174,7 @@ __global__ void contract(problem_of_lisa p, array<real> a, reals G, reals qkv, i
     store(a, 2 * (((image * p.h + head) * p.pairs + pair) * p.N + i), both_of(sum));
 }
 
-/* y_ik += a_id Re G_ik + a_i,d+1 Im G_ik, and in Eq. 4 two channels of the query for a. */
+/* y_ik += a_id Re G_ik + a_i,d+1 Im G_ik; in Eq. 4 two channels of the query take the place of a. */
 __global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals qkv,
                       int pair, size_t outputs, size_t signals)
 {
@@ -195,9 +195,9 @@ __global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals 
     y[at] = sum;
 }
 
-/* ---- the ladder ------------------------------------------------------------------------ */
+/* ---- launches --------------------------------------------------------------------------- */
 
-problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p)
+problem_of_lisa params_of(const struct lisa_device *on, const struct lisa_problem *p)
 {
     const struct circulant *circle = &on->circle;
     const struct heads_problem *heads = &p->heads;
@@ -214,32 +214,31 @@ problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p
     return g;
 }
 
-/* The first step of all cores. */
 void unit_vectors(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t count = p->heads.B * p->heads.N * 2 * p->heads.h;
-    LAUNCH_EACH(on, normalise, count, given(on, p), on->qkv, count);
+    LAUNCH_EACH(on, normalise, count, params_of(on, p), on->qkv, count);
 }
 
 void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    problem_of_lisa sizes = given(on, p);
+    problem_of_lisa sizes = params_of(on, p);
 
     unit_vectors(on, p);
     if (sizes.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, sizes, on->output, on->qkv, on->value, outputs);
     else LAUNCH_EACH(on, each_output, outputs, sizes, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
 }
 
-enum { KERNELS, SIGNALS };                  /* the library's two plans */
+enum { KERNELS, SIGNALS };                  /* the two Fourier plans */
 
-/* Kernels of the key, and all kernels, in the order of cuda2. */
+/* Columns of `kernels`: those of the key, and all. */
 int key_kernels(const problem_of_lisa &p) { return p.tables ? 0 : p.pairs * p.rows; }
 int all_kernels(const problem_of_lisa &p) { return key_kernels(p) + (p.tables ? p.tables : p.pairs); }
 
 void core_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    problem_of_lisa p = given(on, problem);
+    problem_of_lisa p = params_of(on, problem);
     size_t B = problem->heads.B, signals = B * p.C, outputs = signals * p.N, tokens = B * p.N * p.h;
     unsigned all = device_blocks(signals * p.points, THREADS);
     int keys = key_kernels(p), width = all_kernels(p);
@@ -259,7 +258,7 @@ void core_2(struct lisa_device *on, const struct lisa_problem *problem)
         LAUNCH_EACH(on, contract, tokens, p, on->a, G, qkv, pair, tokens, signals);
     }
 
-    /* Step 2: y likewise; in Eq. 4 with two channels of key and query. */
+    /* Step 2: y, two latents at a time, or in Eq. 4 two channels of key and query. */
     for (int pair = 0; pair < p.pairs; pair++) {
         if (!pair || p.tables) {
             LAUNCH(on, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
@@ -281,11 +280,11 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
     const struct heads_problem *heads = &problem->heads;
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(on, problem);
+    problem_of_lisa p = params_of(on, problem);
     size_t bytes = fused_bytes(g, heads->N, g->shift);
-    size_t turned = heads->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
+    size_t spectrum = heads->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);    /* reals, of a key */
 
-    if (!on->shares) return core_2(on, problem);
+    if (!on->fused) return core_2(on, problem);
     unit_vectors(on, problem);
     device_images(heads->B, [&](size_t first, size_t images) {
         size_t from = first * heads->N * heads->C;
@@ -294,8 +293,10 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
         if (p.tables && p.c <= 16) LAUNCH(on, tiled<16>, queries, 128, 0, p, y, qkv, on->value);
         else if (p.tables) LAUNCH(on, tiled<32>, queries, 128, 0, p, y, qkv, on->value);
         if (p.tables) return;
-        array<real> spectra = on->spectra + 2 * first * turned, a = on->a + 2 * first * heads->h * p.pairs * heads->N;
-        dim3 both(g->groups, heads->h, 2 * images), pairs(p.pairs, heads->h, images), groups(g->groups, heads->h, images);
+        array<real> spectra = on->spectra + 2 * first * spectrum;
+        array<real> a = on->a + 2 * first * heads->h * p.pairs * heads->N;
+        dim3 both(g->groups, heads->h, 2 * images), pairs(p.pairs, heads->h, images);
+        dim3 groups(g->groups, heads->h, images);
         LAUNCH(on, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
         LAUNCH(on, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
         LAUNCH(on, fused_output, groups, THREADS, bytes, p, *g, y, a, spectra, on->value_kernel, on->bb, on->turns);
@@ -304,7 +305,7 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 
 /* ---- the forms --------------------------------------------------------------------------- */
 
-/* The tables, the biases, and the circles of the library, or smooth ones. */
+/* Declares tables and biases; with smooth_only, circles have only the factors of shared_fft.h. */
 void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
     size_t entries = p->equation == 10 ? p->M : p->grid.offsets, c = p->heads.c;
@@ -325,7 +326,7 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
     prepare_tables(on, p, false);
     if (arena_status(&on->plan->arena).code) return;
     size_t B = p->heads.B, points = on->circle.points;
-    problem_of_lisa g = given(on, p);
+    problem_of_lisa g = params_of(on, p);
     device_reals(on, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
     device_reals(on, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2);
     device_reals(on, &on->z, "spectra", points, B, p->heads.C, 2);
@@ -334,9 +335,9 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
     device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* True if a problem suits cuda3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
- * multiprocessor, or one channel. */
-bool finds_space(struct shared_grids *g, const struct lisa_problem *p)
+/* True if cuda3 fits in shared memory; sets its layout.  A block takes as many channels, up to 16, as let two blocks
+ * share a multiprocessor, or one channel. */
+bool fits_shared(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
@@ -354,24 +355,24 @@ void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
     struct shared_grids *g = &on->grids;
     size_t B = p->heads.B, h = p->heads.h;
 
-    on->shares = finds_space(g, p);
-    if (!on->shares) return prepare_2(on, p);
+    on->fused = fits_shared(g, p);
+    if (!on->fused) return prepare_2(on, p);
     prepare_tables(on, p, p->equation != 4);
     if (p->equation == 4) return;
-    size_t vec = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
-    bool one_for_all = p->equation == 5;
+    size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
+    bool common = p->equation == 5;
     device_reals(on, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
-    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups, points,
-                 one_for_all ? 2 : 2 * vec);
+    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, common ? 1 : g->groups, points,
+                 common ? 2 : 2 * lanes);
     device_reals(on, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2);
-    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * vec);
+    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
     device_reals(on, &on->turns, "turns", g->fft.turns, 2);
 }
 
 void load_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
     const struct circulant *circle = &on->circle;
-    problem_of_lisa p = given(on, problem);
+    problem_of_lisa p = params_of(on, problem);
     int keys = key_kernels(p), width = all_kernels(p), values = width - keys;
 
     device_fourier_load(on, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
@@ -387,15 +388,15 @@ void load_2(struct lisa_device *on, const struct lisa_problem *problem)
 void load_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(on, problem);
-    if (!on->shares) return load_2(on, problem);
+    problem_of_lisa p = params_of(on, problem);
+    if (!on->fused) return load_2(on, problem);
     if (p.tables) return;
 
     for (int a = 0, table = 0; a < GRID_AXES; table += p.circle[a++])
         LAUNCH_EACH(on, shared_fft_turns, p.circle[a], on->turns, table, p.circle[a]);
-    bool one_for_all = p.rows == 1;
-    int shift = one_for_all ? 0 : g->shift;
-    dim3 keys(one_for_all ? 1 : g->groups, p.pairs), values(1, p.pairs);
+    bool common = p.rows == 1;
+    int shift = common ? 0 : g->shift;
+    dim3 keys(common ? 1 : g->groups, p.pairs), values(1, p.pairs);
     size_t bytes = fused_bytes(g, p.N, shift), bytes_of_one = fused_bytes(g, p.N, 0);
     LAUNCH(on, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
     LAUNCH(on, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
@@ -406,8 +407,8 @@ double cost_1(const void *params)
     const struct lisa_problem *p = (const struct lisa_problem *)params;
     double outputs = (double)p->heads.B * (double)p->heads.N * (double)p->heads.C;
     double c = (double)p->heads.c, D = (double)p->D;
-    double met = p->equation == 10 ? lisa_pairs(p) / (double)p->heads.N : (double)p->heads.N;      /* of a token */
-    double each = p->equation == 4 ? met * (c + 2) : D * (met * (2 * c + 1) + (p->ba ? c : 0) + 1);
+    double keys = p->equation == 10 ? lisa_pairs(p) / (double)p->heads.N : (double)p->heads.N;      /* of a token */
+    double each = p->equation == 4 ? keys * (c + 2) : D * (keys * (2 * c + 1) + (p->ba ? c : 0) + 1);
     return heads_multiply_adds(&p->heads) + outputs * each;
 }
 
@@ -418,7 +419,7 @@ double cost_3(const void *params)
     const struct lisa_problem *p = (const struct lisa_problem *)params;
     double pairs = (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->heads.N;
     struct shared_grids g;
-    if (!finds_space(&g, p)) return cost_2(params);
+    if (!fits_shared(&g, p)) return cost_2(params);
     if (p->equation != 4) return circulant_multiply_adds(p, true);
     return heads_multiply_adds(&p->heads) + pairs * (2 * (double)p->heads.c + 1);
 }

@@ -1,30 +1,24 @@
-/* msa.cu -- self-attention on the device, one idea a version
+/* msa.cu -- self-attention on the device
  *
- *   cuda1   The equation: a thread for each output y_ic goes over all keys twice, for the largest score and for the
- *           weights and the mean of the values.  Neighbouring threads are neighbouring channels: they request the same
- *           keys, and each computes every score anew.
- *   cuda2   A thread for each query computes its scores once.  With an online softmax, a larger score shrinks the sums.
- *           q_i and the mean stay in registers.
- *   cuda3   The threads of a block copy keys and values to shared memory tile by tile: each is read from the device
- *           once for BLOCK queries.
- *   cuda4   Eight threads share four queries, and each has four of their keys at a time: four channels from shared
- *           memory meet four others in registers.  For four channels a warp reads q in 4 x 2 cycles and k in 4 x 4
- *           (requests.h): 24 cycles for 64 products a lane, against 64 in cuda3.  The 128 float lanes of a
- *           multiprocessor need 16 cycles for them, so shared memory still limits.  Scores reach the threads that sum
- *           values through shared memory of their own warp.
- *
+ *   cuda1   The equation: a thread for each output y_ic visits all keys twice, first for the largest score, then for
+ *           the weighted mean of the values.  Each thread recomputes all scores.
+ *   cuda2   A thread for each query computes its scores once, with an online softmax.  q_i and the mean stay in
+ *           registers.
+ *   cuda3   The threads of a block copy keys and values to shared memory tile by tile: the block reads each once from
+ *           the device for BLOCK queries.
+ *   cuda4   Eight threads share four queries, and each takes four keys at a time.  For four channels a warp reads q in
+ *           4 x 2 cycles of shared memory and k in 4 x 4 (requests.h): 24 cycles for 64 products per lane, against 64
+ *           in cuda3.  Shared memory still limits: the products take a multiprocessor's 128 float lanes 16 cycles.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Scores and means are products of
- *           16 x 8 x 8 or 16 x 8 x 16 in one instruction; q, k, v and the weights have 11 digits or 8, sums are float.
- *           Weights stay in registers.  On 8 x 8 tokens, 2 heads of 16 channels: 256 instructions or 128, and 704
- *           cycles of shared memory or 384, against 5248 in cuda4.  Heads of more than 16 channels request each sector
- *           of y twice, since a lane has eight neighbouring channels and stores four at a time.
+ *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Weights stay in registers.  On 8 x 8
+ *           tokens, 2 heads of 16 channels: 704 or 384 cycles of shared memory, against 5248 in cuda4
+ *           (tests/cuda/counts.tsv).  Heads of more than 16 channels request each sector of y twice: a lane holds eight
+ *           adjacent channels and stores four at a time.
  *
- * The last two must be requested by name and do not exist in double.  Projections are plain float.
+ * All versions support windows, shifted windows and the ghost head, whose weights differ by channel.
  *
- * All versions have windows, shifted windows and the ghost head, whose weights differ by channel.  Heads of more than
- * 64 channels use cuda1.  With a ghost head, or if queries, keys, values and scores exceed 48 KB (in double, beyond 28
- * channels), cuda4 is cuda3.  With a ghost head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
+ * Fallbacks: heads of more than 64 channels use cuda1.  With a ghost head, or if a block needs more than 48 KB (in
+ * double, more than 28 channels), cuda4 is cuda3.  With a ghost head, cuda-tf32 and cuda-bf16 are cuda4.
  *
  * Contract: reference/msa.h. */
 
@@ -38,28 +32,28 @@
 
 namespace {
 
-/* ---- which tokens meet: windows of a grid, and offsets in it (reference/runtime/windows.h, grid.h) ---- */
+/* ---- windows of the grid, and offsets in it (reference/runtime/windows.h, grid.h) ---- */
 
-struct meeting {
-    int tokens, windows, entries;       /* of the grid; of them; of one window */
-    int edge, across;                   /* of a window, 0 for the whole grid; windows in a row */
+struct window_map {
+    int tokens, windows, entries;       /* tokens of the grid; windows; tokens of a window */
+    int edge, across;                   /* of a window, 0 for the whole grid; windows per row */
     int rows, columns;                  /* the last two axes of the grid */
-    int middle;                         /* of the offset table: the entry of an offset of 0 */
-    int shift;                          /* of the windows, 0 where they are not shifted */
+    int middle;                         /* entry of offset 0 in the offset table */
+    int shift;                          /* of the windows, or 0 */
 };
 
-struct meeting meeting_of(const struct windows *w)
+struct window_map window_map_of(const struct windows *w)
 {
     const grid *g = &w->grid;
-    struct meeting m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
+    struct window_map m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
                         (int)(g->offsets / 2), (int)w->shift};
     if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
     m.columns = (int)g->size[g->axes - 1];
     return m;
 }
 
-/* The token at an entry of a window; shifted windows are cut from the rolled plane. */
-__device__ inline int meeting_token(const struct meeting &m, int window, int entry)
+/* The token at an entry of a window.  Shifted windows partition the rolled plane. */
+__device__ inline int window_token(const struct window_map &m, int window, int entry)
 {
     if (!m.edge) return entry;
     int y = window / m.across * m.edge + entry / m.edge, x = window % m.across * m.edge + entry % m.edge;
@@ -70,23 +64,23 @@ __device__ inline int meeting_token(const struct meeting &m, int window, int ent
     return y * m.columns + x;
 }
 
-/* The window that a token lies in, and its entry there. */
-__device__ inline int meeting_window(const struct meeting &m, int token)
+/* The window of a token, and the token's entry in it. */
+__device__ inline int token_window(const struct window_map &m, int token)
 {
     if (!m.edge) return 0;
     int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
     return y / m.edge * m.across + x / m.edge;
 }
 
-__device__ inline int meeting_entry(const struct meeting &m, int token)
+__device__ inline int token_entry(const struct window_map &m, int token)
 {
     if (!m.edge) return token;
     int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
     return y % m.edge * m.edge + x % m.edge;
 }
 
-/* The side of the seam that an entry lies on: those of different sides do not meet. */
-__device__ inline int meeting_side(const struct meeting &m, int window, int entry)
+/* The side of the seam of the rolled plane: a query ignores keys on other sides. */
+__device__ inline int seam_side(const struct window_map &m, int window, int entry)
 {
     if (!m.shift) return 0;
     bool last_row = window / m.across == m.windows / m.across - 1, last_column = window % m.across == m.across - 1;
@@ -95,40 +89,37 @@ __device__ inline int meeting_side(const struct meeting &m, int window, int entr
     return 2 * below + beside;
 }
 
-/* The entry of query i and key j in the offset table: offsets of an axis of n points have 2n - 1 places. */
-__device__ inline int meeting_offset(const struct meeting &m, int i, int j)
+/* Entry of query i and key j in the offset table, which has 2n - 1 offsets for an axis of n points. */
+__device__ inline int offset_entry(const struct window_map &m, int i, int j)
 {
     int plane = m.rows * m.columns;
     int t = j / plane - i / plane, y = j % plane / m.columns - i % plane / m.columns, x = j % m.columns - i % m.columns;
     return m.middle + (t * (2 * m.rows - 1) + y) * (2 * m.columns - 1) + x;
 }
 
-/* ---- what kernels are given ------------------------------------------------------- */
-
 struct msa_device : device_heads {
     array<real> rpe;
-    struct ghost ghost;                 /* its matrices on the host, while they are loaded */
-    array<real> factor, summand;        /* [C][P], there with a ghost head */
+    struct ghost ghost;                 /* its matrices on the host, during a load */
+    array<real> factor, summand;        /* [C][P], only with a ghost head */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_msa {
-    struct meeting meet;
-    int h, c, width;            /* width: of a row of query, key and value */
-    int tables;                 /* columns of the RPE, 0 for none */
+    struct window_map map;
+    int h, c, width;            /* width: of a row of qkv */
+    int tables;                 /* columns of the RPE, or 0 */
     int offsets;                /* P */
-    int own_channels;           /* a head's channels lie side by side; else they are h apart */
+    int own_channels;           /* 1: a head's value channels are adjacent; 0: they are h apart */
     real scale;
 };
 
 constexpr int BLOCK = 64;       /* queries of a block */
 
-/* Eq. 8's matrices, which are not there without a ghost head. */
+/* The matrices of Eq. 8; null without a ghost head. */
 struct ghost_arrays {
     reals factor, summand;
 };
 
-/* The nth channel whose values are under the weights of a head. */
+/* The nth value channel of a head. */
 __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
 {
     return p.own_channels ? head * p.c + n : head + n * p.h;
@@ -136,7 +127,7 @@ __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
 
 __device__ inline real bias(const problem_of_msa &p, reals rpe, int i, int j, int head)
 {
-    return rpe[(size_t)meeting_offset(p.meet, i, j) * p.tables + (p.tables > 1 ? head : 0)];
+    return rpe[(size_t)offset_entry(p.map, i, j) * p.tables + (p.tables > 1 ? head : 0)];
 }
 
 __device__ inline real score(const problem_of_msa &p, reals qkv, reals rpe, size_t q, size_t k, int i, int j, int head)
@@ -155,30 +146,30 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
     int C = p.h * p.c, channel = (int)(at % C), head = p.own_channels ? channel / p.c : channel % p.h;
-    int i = (int)(at / C % p.meet.tokens);
-    size_t image = at / C / p.meet.tokens * p.meet.tokens;
+    int i = (int)(at / C % p.map.tokens);
+    size_t image = at / C / p.map.tokens * p.map.tokens;
     size_t q = (image + i) * p.width + head * p.c;
-    int window = meeting_window(p.meet, i), side = meeting_side(p.meet, window, meeting_entry(p.meet, i));
+    int window = token_window(p.map, i), side = seam_side(p.map, window, token_entry(p.map, i));
 
     /* Step 1: the largest score. */
     real top = LOWEST;
-    for (int e = 0; e < p.meet.entries; e++) {
-        int j = meeting_token(p.meet, window, e);
-        if (meeting_side(p.meet, window, e) != side) continue;
+    for (int e = 0; e < p.map.entries; e++) {
+        int j = window_token(p.map, window, e);
+        if (seam_side(p.map, window, e) != side) continue;
         top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
     }
 
-    /* Step 2: the weights' sum, and the values' under them; a ghost head's summands have no softmax. */
+    /* Step 2: the weights and weighted values.  The ghost summands bypass the softmax. */
     real sum = 0, mean = 0, plain = 0;
-    for (int e = 0; e < p.meet.entries; e++) {
-        int j = meeting_token(p.meet, window, e);
-        if (meeting_side(p.meet, window, e) != side) continue;
+    for (int e = 0; e < p.map.entries; e++) {
+        int j = window_token(p.map, window, e);
+        if (seam_side(p.map, window, e) != side) continue;
         size_t k = (image + j) * p.width + C + head * p.c;
         real weight = exp(score(p, qkv, rpe, q, k, i, j, head) - top);
         real value = qkv[(image + j) * p.width + 2 * C + channel];
         sum += weight;
         if (ghost.factor) {
-            size_t pair = (size_t)channel * p.offsets + meeting_offset(p.meet, i, j);
+            size_t pair = (size_t)channel * p.offsets + offset_entry(p.map, i, j);
             mean += ghost.factor[pair] * weight * value;
             plain += ghost.summand[pair] * value;
         } else {
@@ -190,40 +181,41 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
 
 /* ---- cuda2: a thread for each query --------------------------------------------- */
 
-/* The query of a thread: the grid's axes are (window, block of queries), head, and image of this launch. */
+/* Grid: (window, block of queries), head, image. */
 struct query_of_thread {
-    bool there;                 /* all threads fetch tiles, and some have no query */
+    bool valid;                 /* the thread has a query; else it only fetches tiles */
     int i, window, side, head;
     size_t image;
 };
 
 __device__ inline query_of_thread thread_query(const problem_of_msa &p)
 {
-    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int blocks = (p.map.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
     int e = blockIdx.x % blocks * BLOCK + threadIdx.x;
-    bool there = e < p.meet.entries;
-    return {there, meeting_token(p.meet, window, there ? e : 0), window, meeting_side(p.meet, window, e),
-            (int)blockIdx.y, (size_t)blockIdx.z * p.meet.tokens};
+    bool valid = e < p.map.entries;
+    return {valid, window_token(p.map, window, valid ? e : 0), window, seam_side(p.map, window, e),
+            (int)blockIdx.y, (size_t)blockIdx.z * p.map.tokens};
 }
 
-/* What the summands of a ghost head add: they know no softmax, so it does not shrink. */
-template <int CHANNELS, bool GHOST> struct ghosted {
+/* Sums of the ghost summands, which bypass the softmax and are never rescaled. */
+template <int CHANNELS, bool GHOST> struct ghost_sums {
     real mean[GHOST ? CHANNELS : 1];
 };
 
-/* One value more, under a weight: in each channel the nth of value(n). */
+/* Adds a weighted value; value(n) is its nth channel. */
 template <int CHANNELS, bool GHOST, class V>
-__device__ inline void gather_value(gathered<CHANNELS> &g, ghosted<CHANNELS, GHOST> &plain, const problem_of_msa &p,
-                                    real weight, const ghost_arrays &ghost, const query_of_thread &query, int j, V value)
+__device__ inline void add_value(softmax_state<CHANNELS> &g, ghost_sums<CHANNELS, GHOST> &plain,
+                                 const problem_of_msa &p, real weight, const ghost_arrays &ghost,
+                                 const query_of_thread &query, int j, V value)
 {
     g.sum += weight;
     size_t pair = 0;
-    if (GHOST) pair = meeting_offset(p.meet, query.i, j);
+    if (GHOST) pair = offset_entry(p.map, query.i, j);
     for (int n = 0; n < CHANNELS; n++)
         if (n < p.c) {
             real v = value(n);
             if (GHOST) {
-                /* Neighbouring queries meet neighbouring offsets. */
+                /* Adjacent queries read adjacent offsets. */
                 size_t at = (size_t)channel_of(p, query.head, n) * p.offsets + pair;
                 g.mean[n] += ghost.factor[at] * weight * v;
                 plain.mean[n] += ghost.summand[at] * v;
@@ -234,8 +226,9 @@ __device__ inline void gather_value(gathered<CHANNELS> &g, ghosted<CHANNELS, GHO
 }
 
 template <int CHANNELS, bool GHOST>
-__device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const ghosted<CHANNELS, GHOST> &plain,
-                             const problem_of_msa &p, const query_of_thread &query)
+__device__ inline void store_output(array<real> y, const softmax_state<CHANNELS> &g,
+                                    const ghost_sums<CHANNELS, GHOST> &plain, const problem_of_msa &p,
+                                    const query_of_thread &query)
 {
     for (int n = 0; n < CHANNELS; n++)
         if (n < p.c) {
@@ -249,31 +242,31 @@ template <int CHANNELS, bool GHOST>
 __global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
     query_of_thread query = thread_query(p);
-    if (!query.there) return;
+    if (!query.valid) return;
     int C = p.h * p.c, channel = query.head * p.c;
     real q[CHANNELS];
-    gathered<CHANNELS> g = {LOWEST, 0, {}};
-    ghosted<CHANNELS, GHOST> plain = {};
+    softmax_state<CHANNELS> g = {LOWEST, 0, {}};
+    ghost_sums<CHANNELS, GHOST> plain = {};
 
     fetch_row(q, qkv, (query.image + query.i) * p.width + channel, p.c, p.scale);
-    for (int key = 0; key < p.meet.entries; key++) {
-        int j = meeting_token(p.meet, query.window, key);
-        if (meeting_side(p.meet, query.window, key) != query.side) continue;
+    for (int key = 0; key < p.map.entries; key++) {
+        int j = window_token(p.map, query.window, key);
+        if (seam_side(p.map, query.window, key) != query.side) continue;
         size_t row = (query.image + j) * p.width, k = row + C + channel, v = row + 2 * C;
         real a = 0;
         for (int d = 0; d < CHANNELS; d++)
             if (d < p.c) a += q[d] * qkv[k + d];
         if (p.tables) a += bias(p, rpe, query.i, j, query.head);
-        gather(g, a);
-        gather_value(g, plain, p, exp(a - g.top), ghost, query, j,
+        raise_top(g, a);
+        add_value(g, plain, p, exp(a - g.top), ghost, query, j,
                      [&](int n) -> real { return qkv[v + channel_of(p, query.head, n)]; });
     }
-    write(y, g, plain, p, query);
+    store_output(y, g, plain, p, query);
 }
 
 /* ---- cuda3: keys and values in tiles --------------------------------------------- */
 
-/* A block requests 2 N c numbers of a head once; a warp reads 2 N c words of shared memory in as many cycles. */
+/* A block requests the 2 N c numbers of a head once.  A warp reads 2 N c words of shared memory, one per cycle. */
 template <int CHANNELS, bool GHOST>
 __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
@@ -283,46 +276,46 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
     query_of_thread query = thread_query(p);
     int C = p.h * p.c, channel = query.head * p.c;
     real q[CHANNELS];
-    gathered<CHANNELS> g = {LOWEST, 0, {}};
-    ghosted<CHANNELS, GHOST> plain = {};
+    softmax_state<CHANNELS> g = {LOWEST, 0, {}};
+    ghost_sums<CHANNELS, GHOST> plain = {};
 
     fetch_row(q, qkv, (query.image + query.i) * p.width + channel, p.c, p.scale);
-    for (int first = 0; first < p.meet.entries; first += TILE) {
-        int keys = p.meet.entries - first < TILE ? p.meet.entries - first : TILE;
+    for (int first = 0; first < p.map.entries; first += TILE) {
+        int keys = p.map.entries - first < TILE ? p.map.entries - first : TILE;
 
-        /* Step 1: neighbouring threads fetch neighbouring channels. */
+        /* Step 1: fetch a tile. */
         for (int n = threadIdx.x; n < keys * p.c; n += BLOCK) {
-            size_t row = (query.image + meeting_token(p.meet, query.window, first + n / p.c)) * p.width;
+            size_t row = (query.image + window_token(p.map, query.window, first + n / p.c)) * p.width;
             k[n] = qkv[row + C + channel + n % p.c];
             v[n] = qkv[row + 2 * C + channel_of(p, query.head, n % p.c)];
         }
         __syncthreads();
 
-        /* Step 2: all threads of a warp read the same word, in one cycle. */
-        for (int key = 0; query.there && key < keys; key++) {
-            int j = meeting_token(p.meet, query.window, first + key);
-            if (meeting_side(p.meet, query.window, first + key) != query.side) continue;
+        /* Step 2: all threads of a warp read the same word, which takes one cycle. */
+        for (int key = 0; query.valid && key < keys; key++) {
+            int j = window_token(p.map, query.window, first + key);
+            if (seam_side(p.map, query.window, first + key) != query.side) continue;
             real a = 0;
             for (int d = 0; d < CHANNELS; d++)
                 if (d < p.c) a += q[d] * k[key * p.c + d];
             if (p.tables) a += bias(p, rpe, query.i, j, query.head);
-            gather(g, a);
-            gather_value(g, plain, p, exp(a - g.top), ghost, query, j, [&](int n) -> real { return v[key * p.c + n]; });
+            raise_top(g, a);
+            add_value(g, plain, p, exp(a - g.top), ghost, query, j, [&](int n) -> real { return v[key * p.c + n]; });
         }
-        __syncthreads();                    /* the tile has been read */
+        __syncthreads();                    /* the tile is free again */
     }
-    if (query.there) write(y, g, plain, p, query);
+    if (query.valid) store_output(y, g, plain, p, query);
 }
 
-/* ---- cuda4: four queries and four keys a thread ------------------------------------ */
+/* ---- cuda4: four queries and four keys per thread ----------------------------------- */
 
 constexpr int THREADS = 128;            /* 16 groups of eight */
 constexpr int SHARE = 4;                /* queries of a group, 16 apart; keys of a thread, 8 apart */
 constexpr int KEYS = 8 * SHARE;         /* of a tile */
-constexpr int WEIGHTS = KEYS + 8;       /* from one query's weights to the next's: 8 banks */
-constexpr size_t ROOM = 48 * 1024 / sizeof(real);
+constexpr int WEIGHTS = KEYS + 8;       /* pitch of a query's weights: the next ones start 8 banks further */
+constexpr size_t SHARED_REALS = 48 * 1024 / sizeof(real);
 
-/* Rows of a tile lie an odd number of accesses apart: eight of them fill the banks. */
+/* Pitch of a tile's rows: an odd multiple of four reals, so that eight rows use all banks. */
 inline int blocked_pitch(int c)
 {
     int fours = (c + 3) / 4;
@@ -334,7 +327,7 @@ inline size_t blocked_reals(int c)
     return (size_t)(BLOCK + 2 * KEYS) * blocked_pitch(c) + BLOCK * WEIGHTS;
 }
 
-/* A window's entries from `first` on, `column` of their q, k and v, times a scale; zeros where there is none. */
+/* Copies p.c columns of qkv from `column` on, times a scale, for `rows` entries of a window; zeros after the last. */
 template <int W>
 __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, reals qkv,
                                   size_t image, int window, int first, int rows, int column, real scale)
@@ -343,31 +336,31 @@ __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_m
     for (int n = W * threadIdx.x; n < rows * wide; n += W * THREADS) {
         int e = first + n / wide, d = n % wide;
         pack<real, W> some = {};
-        if (e < p.meet.entries && d < p.c)
-            some = load<W>(qkv, (image + meeting_token(p.meet, window, e)) * p.width + column + d);
+        if (e < p.map.entries && d < p.c)
+            some = load<W>(qkv, (image + window_token(p.map, window, e)) * p.width + column + d);
         for (int l = 0; l < W; l++) some[l] *= scale;
         store(to, n / wide * pitch + d, some);
     }
 }
 
-/* GROUPS: of 32 channels, four of each for every thread of eight.  For four channels, a lane loads four
- * queries (2 cycles each: neighbours share them) and four keys (4 cycles each), and makes 64 products. */
+/* GROUPS groups of 32 channels: each of eight threads has four channels of a group.  For four channels a lane loads
+ * four queries (2 cycles each, since lanes share them) and four keys (4 cycles each), and makes 64 products. */
 template <int GROUPS>
 __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, reals rpe)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> q = memory, k = q + BLOCK * pitch, v = k + KEYS * pitch, weights = v + KEYS * pitch;
-    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int blocks = (p.map.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
     int block = blockIdx.x % blocks * BLOCK;        /* its first entry */
     int across = threadIdx.x % 8, down = threadIdx.x / 8, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
     int wide = (p.c + 3) / 4 * 4;
-    size_t image = (size_t)blockIdx.z * p.meet.tokens;
+    size_t image = (size_t)blockIdx.z * p.map.tokens;
     real top[SHARE], sum[SHARE] = {}, mean[SHARE][4 * GROUPS] = {};     /* sum: of this thread's keys */
 
     for (int r = 0; r < SHARE; r++) top[r] = LOWEST;
     if (p.c % 4 == 0) fetch_rows<4>(q, pitch, p, qkv, image, window, block, BLOCK, channel, p.scale);
     else fetch_rows<1>(q, pitch, p, qkv, image, window, block, BLOCK, channel, p.scale);
-    for (int first = 0; first < p.meet.entries; first += KEYS) {
+    for (int first = 0; first < p.map.entries; first += KEYS) {
         if (p.c % 4 == 0) {
             fetch_rows<4>(k, pitch, p, qkv, image, window, first, KEYS, C + channel, 1);
             fetch_rows<4>(v, pitch, p, qkv, image, window, first, KEYS, 2 * C + channel, 1);
@@ -377,7 +370,7 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
         }
         __syncthreads();
 
-        /* Step 1: sixteen scores from eight accesses for every four channels. */
+        /* Step 1: sixteen scores; eight accesses for every four channels. */
         real score[SHARE][SHARE] = {};
         for (int d = 0; d < wide; d += 4) {
             pack<real, 4> queries[SHARE], keys[SHARE];
@@ -388,16 +381,16 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
                     for (int l = 0; l < 4; l++) score[r][n] += queries[r][l] * keys[n][l];
         }
 
-        /* Step 2: the largest of a query's scores, and its weights; 0 for a key that it does not meet. */
+        /* Step 2: the largest score of each query, and its weights; 0 for keys outside its window or side. */
         UNROLL for (int r = 0; r < SHARE; r++) {
-            int e = block + down + 16 * r, side = meeting_side(p.meet, window, e);
+            int e = block + down + 16 * r, side = seam_side(p.map, window, e);
             real most = top[r];
             bool meets[SHARE];
             for (int n = 0; n < SHARE; n++) {
                 int key = first + across + 8 * n;
-                meets[n] = e < p.meet.entries && key < p.meet.entries && meeting_side(p.meet, window, key) == side;
+                meets[n] = e < p.map.entries && key < p.map.entries && seam_side(p.map, window, key) == side;
                 if (!meets[n]) continue;
-                int i = meeting_token(p.meet, window, e), j = meeting_token(p.meet, window, key);
+                int i = window_token(p.map, window, e), j = window_token(p.map, window, key);
                 if (p.tables) score[r][n] += bias(p, rpe, i, j, head);
                 most = fmax(most, score[r][n]);
             }
@@ -412,9 +405,9 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
                 weights[(down + 16 * r) * WEIGHTS + across + 8 * n] = weight;
             }
         }
-        __syncwarp();                       /* a query's weights are made and read by one warp */
+        __syncwarp();                       /* one warp writes and reads the weights of a query */
 
-        /* Step 3: the values under them, four channels of four queries. */
+        /* Step 3: the weighted values, four channels of four queries. */
         for (int key = 0; key < KEYS; key += 4) {
             pack<real, 4> weight[SHARE];
             for (int r = 0; r < SHARE; r++) weight[r] = load<4>(weights, (down + 16 * r) * WEIGHTS + key);
@@ -426,15 +419,15 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
                             for (int d = 0; d < 4; d++) mean[r][4 * g + d] += weight[r][l] * value[d];
                     }
         }
-        __syncthreads();                    /* the tile has been read */
+        __syncthreads();                    /* the tile is free again */
     }
 
-    /* Step 4: the sums of eight threads are one, and each writes its channels. */
+    /* Step 4: add up the sums of eight threads; each writes its channels. */
     UNROLL for (int r = 0; r < SHARE; r++) {
         int e = block + down + 16 * r;
         for (int by = 1; by < 8; by *= 2) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], by);
-        if (e >= p.meet.entries) continue;
-        size_t at = (image + meeting_token(p.meet, window, e)) * C + channel;
+        if (e >= p.map.entries) continue;
+        size_t at = (image + window_token(p.map, window, e)) * C + channel;
         for (int g = 0; g < GROUPS; g++) {
             int d = 32 * g + 4 * across;
             pack<real, 4> out;
@@ -449,7 +442,8 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-/* KEYS entries of a window in words: keys along channels, values across entries; zeros where there is none. */
+/* Copies KEYS entries of a window as words, which pack channels of a key, and entries of a value; zeros after the last
+ * entry. */
 template <class P, int CHANNELS>
 __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
                                    reals qkv, size_t image, int window, int first, int channel)
@@ -461,85 +455,85 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
         pack<real, 4> values[EACH] = {};
         UNROLL for (int e = 0; e < EACH; e++) {
             int entry = n / FOURS * EACH + e;
-            bool there = first + entry < p.meet.entries;
+            bool valid = first + entry < p.map.entries;
             size_t row = 0;
             pack<real, 4> key = {};
-            if (there) row = (image + meeting_token(p.meet, window, first + entry)) * p.width + channel;
-            if (there) key = four_channels(qkv, row + C, d, p.c);
-            if (there) values[e] = four_channels(qkv, row + 2 * C, d, p.c);
+            if (valid) row = (image + window_token(p.map, window, first + entry)) * p.width + channel;
+            if (valid) key = four_channels(qkv, row + C, d, p.c);
+            if (valid) values[e] = four_channels(qkv, row + 2 * C, d, p.c);
             store(k, entry * pitches<P, CHANNELS>::key + d / EACH, along(P(), key));
         }
         store(v, n / FOURS * pitches<P, CHANNELS>::value + d, across(P(), values));
     }
 }
 
-/* The device is asked for each sector once, as by `blocked`; weights do not use shared memory. */
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, reals rpe)
 {
 #if TENSOR_CORES
     SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
     SHARED(uint32_t, v, (KEYS / P::EACH * pitches<P, CHANNELS>::value));
-    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
-    int mine = blockIdx.x % blocks * BLOCK + threadIdx.x / 32 * 16;     /* the first entry of this warp's queries */
-    int upper = mine + threadIdx.x % 32 / 4, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
-    size_t image = (size_t)blockIdx.z * p.meet.tokens, place[2], output[2];
+    int blocks = (p.map.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int first_query = blockIdx.x % blocks * BLOCK + threadIdx.x / 32 * 16;      /* of this warp */
+    int upper = first_query + threadIdx.x % 32 / 4, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
+    size_t image = (size_t)blockIdx.z * p.map.tokens, place[2], output[2];
     int i[2], side[2];
-    bool there[2];
-    sixteen<P, CHANNELS> query;
+    bool valid[2];
+    query_fragments<P, CHANNELS> query;
 
     for (int r = 0; r < 2; r++) {
-        there[r] = upper + 8 * r < p.meet.entries;
-        i[r] = meeting_token(p.meet, window, there[r] ? upper + 8 * r : 0);
-        side[r] = meeting_side(p.meet, window, upper + 8 * r);
+        valid[r] = upper + 8 * r < p.map.entries;
+        i[r] = window_token(p.map, window, valid[r] ? upper + 8 * r : 0);
+        side[r] = seam_side(p.map, window, upper + 8 * r);
         place[r] = (image + i[r]) * p.width + channel;
         output[r] = (image + i[r]) * C + channel;
     }
-    fetch_queries(query, qkv, place, there, p.c, p.scale);
-    for (int first = 0; first < p.meet.entries; first += KEYS) {
+    fetch_queries(query, qkv, place, valid, p.c, p.scale);
+    for (int first = 0; first < p.map.entries; first += KEYS) {
         fetch_words<P, CHANNELS>(k, v, p, qkv, image, window, first, channel);
         __syncthreads();
-        if (mine < p.meet.entries) {        /* all of a warp or none */
-            /* Step 1: 16 queries with 32 keys. */
+        if (first_query < p.map.entries) {        /* all of a warp or none */
+            /* Step 1: scores of 16 queries and 32 keys. */
             float score[KEYS / 8][4];
             score_keys(score, query, k, 0);
 
-            /* Step 2: what stands beside the product. */
+            /* Step 2: windows, sides and position biases. */
             UNROLL for (int n = 0; n < KEYS / 8; n++)
                 UNROLL for (int e = 0; e < 4; e++) {
                     int key = first + 8 * n + threadIdx.x % 4 * 2 + e % 2;
-                    bool meets = key < p.meet.entries && meeting_side(p.meet, window, key) == side[e / 2];
+                    bool meets = key < p.map.entries && seam_side(p.map, window, key) == side[e / 2];
                     if (!meets) score[n][e] = -INFINITY;
-                    else if (p.tables) score[n][e] += bias(p, rpe, i[e / 2], meeting_token(p.meet, window, key), head);
+                    else if (p.tables) score[n][e] += bias(p, rpe, i[e / 2], window_token(p.map, window, key), head);
                 }
 
-            /* Step 3: weights, and the values under them. */
+            /* Step 3: the weights, and the weighted values. */
             weigh(score, query);
             gather_values(query, score, v, 0);
         }
-        __syncthreads();                    /* the tile has been read */
+        __syncthreads();                    /* the tile is free again */
     }
-    store_means(y, output, there, query, p.c);
+    store_means(y, output, valid, query, p.c);
 #endif
 }
 #endif
 
-/* ---- the ladder -------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------- */
 
-problem_of_msa given(const struct msa_problem *p)
+problem_of_msa params_of(const struct msa_problem *p)
 {
-    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
-            (int)p->windows.grid.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
+    return {window_map_of(&p->windows), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C,
+            p->rpe ? (int)p->rpe_columns : 0, (int)p->windows.grid.offsets, !p->ghost.add || p->ghost.by_block,
+            p->scale};
 }
 
 void core_1(struct msa_device *on, const struct msa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->rpe, ghost_arrays{on->factor, on->summand},
-                outputs);
+    LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, on->qkv, on->rpe,
+                ghost_arrays{on->factor, on->summand}, outputs);
 }
 
-/* Calls launch(blocks, y, qkv) for images that one launch takes. */
+/* Calls launch(blocks, y, qkv) for chunks of images. */
 template <class F> void in_launches(struct msa_device *on, const struct msa_problem *p, F launch)
 {
     size_t across = p->windows.count * device_blocks(p->windows.entries, BLOCK), image = p->heads.N * p->heads.C;
@@ -548,10 +542,9 @@ template <class F> void in_launches(struct msa_device *on, const struct msa_prob
     });
 }
 
-/* Registers are counted when the kernel is compiled: heads of up to CHANNELS channels. */
 template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int version)
 {
-    problem_of_msa sizes = given(p);
+    problem_of_msa sizes = params_of(p);
     ghost_arrays ghost = {on->factor, on->summand};
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (version == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, sizes, y, qkv, on->rpe, ghost);
@@ -570,15 +563,15 @@ template <int version> void core_in_registers(struct msa_device *on, const struc
     if (p->heads.c <= 16) core_of_width<16>(on, p, version);
     else if (p->heads.c <= 32) core_of_width<32>(on, p, version);
     else if (p->heads.c <= 64) core_of_width<64>(on, p, version);
-    else core_1(on, p);                 /* wider heads than any network has */
+    else core_1(on, p);
 }
 
 void core_4(struct msa_device *on, const struct msa_problem *p)
 {
-    problem_of_msa sizes = given(p);
+    problem_of_msa sizes = params_of(p);
     int c = (int)p->heads.c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
-    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
+    if (p->ghost.add || c > 64 || blocked_reals(c) > SHARED_REALS) return core_in_registers<3>(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, sizes, pitch, y, qkv, on->rpe);
         else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, sizes, pitch, y, qkv, on->rpe);
@@ -588,7 +581,7 @@ void core_4(struct msa_device *on, const struct msa_problem *p)
 #ifndef TWICETOLD_DOUBLE
 template <class P> void core_of_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    problem_of_msa sizes = given(p);
+    problem_of_msa sizes = params_of(p);
     if (p->ghost.add || p->heads.c > 64) return core_4(on, p);
     in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (sizes.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, sizes, y, qkv, on->rpe);

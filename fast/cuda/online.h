@@ -1,27 +1,27 @@
-/* online.h -- an online softmax, and rows of channels in registers
+/* online.h -- online softmax of a thread
  *
- * A query and its weighted mean of values stay in a thread's registers, for heads of up to CHANNELS channels.
- * Registers have no index, so loops over them have this constant length and a condition inside. */
+ * A query and its weighted sum of values stay in a thread's registers, for heads of up to CHANNELS channels.  Registers
+ * cannot be indexed at run time: loops over them have the constant length CHANNELS and a condition inside. */
 
 #ifndef TWICETOLD_FAST_CUDA_ONLINE_H
 #define TWICETOLD_FAST_CUDA_ONLINE_H
 
 #include "device.h"
 
-/* Before a loop that indexes registers, where the compiler would not see it through. */
+/* Before a loop that indexes registers, if nvcc does not unroll it without being asked. */
 #ifdef __CUDACC__
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL
 #endif
 
-/* Of a query: the largest score, the sum of the weights, and of the values under them (chapter 0, the fast form). */
-template <int CHANNELS> struct gathered {
+/* Running softmax of a query: largest score, sum of weights, weighted sum of values (chapter 0, the fast form). */
+template <int CHANNELS> struct softmax_state {
     real top, sum, mean[CHANNELS];
 };
 
-/* A larger score shrinks what was gathered. */
-template <int CHANNELS> __device__ inline void gather(gathered<CHANNELS> &g, real a)
+/* If score a is the largest so far, rescales both sums to it. */
+template <int CHANNELS> __device__ inline void raise_top(softmax_state<CHANNELS> &g, real a)
 {
     if (a <= g.top) return;
     real shrink = exp(g.top - a);
@@ -30,7 +30,7 @@ template <int CHANNELS> __device__ inline void gather(gathered<CHANNELS> &g, rea
     for (int d = 0; d < CHANNELS; d++) g.mean[d] *= shrink;
 }
 
-/* c channels from an index on, then zeros; four at once if c, and so the index, is a multiple of four. */
+/* c channels from index `at` on, then zeros.  If c is a multiple of four, so is `at`, and four load in one access. */
 template <int CHANNELS>
 __device__ inline void fetch_row(real (&row)[CHANNELS], reals from, size_t at, int c, real scale)
 {
@@ -45,8 +45,8 @@ __device__ inline void fetch_row(real (&row)[CHANNELS], reals from, size_t at, i
     }
 }
 
-/* The mean of what was gathered. */
-template <int CHANNELS> __device__ inline void store_mean(array<real> to, size_t at, const gathered<CHANNELS> &g, int c)
+template <int CHANNELS>
+__device__ inline void store_mean(array<real> to, size_t at, const softmax_state<CHANNELS> &g, int c)
 {
     if (c % 4 == 0) {
         for (int d = 0; d < CHANNELS; d += 4) {
@@ -60,11 +60,11 @@ template <int CHANNELS> __device__ inline void store_mean(array<real> to, size_t
     }
 }
 
-/* A query against keys and values in shared memory, in rows of `pitch`: a multiple of
- * four, so that one access brings four channels.  All threads of a warp read the same
- * words, four floats in two cycles (requests.h).  Keys are zero beyond their channels. */
+/* Attention of a query over a tile of keys and values in shared memory.  Rows are `pitch` apart, a multiple of four, so
+ * one access loads four channels; keys are zero after the last channel.  All threads of a warp read the same words,
+ * four floats in two cycles (requests.h). */
 template <int CHANNELS>
-__device__ inline void attend(gathered<CHANNELS> &g, const real (&q)[CHANNELS], shared<real> k, shared<real> v,
+__device__ inline void attend(softmax_state<CHANNELS> &g, const real (&q)[CHANNELS], shared<real> k, shared<real> v,
                               int keys, int pitch)
 {
     for (int key = 0; key < keys; key++) {
@@ -74,7 +74,7 @@ __device__ inline void attend(gathered<CHANNELS> &g, const real (&q)[CHANNELS], 
                 pack<real, 4> four = load<4>(k, key * pitch + d);
                 for (int e = 0; e < 4; e++) a += q[d + e] * four[e];
             }
-        gather(g, a);
+        raise_top(g, a);
         real weight = exp(a - g.top);
         g.sum += weight;
         for (int d = 0; d < CHANNELS; d += 4)

@@ -1,4 +1,4 @@
-/* requests.cc -- what the threads of a warp ask for together; see requests.h */
+/* requests.cc -- group accesses of emulated threads into requests of warps; see requests.h */
 
 #include "requests.h"
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace emulator {
 namespace {
 
 constexpr size_t SECTOR = 32, BANKS = 32;
-constexpr size_t TABLE = 1024;              /* lines of a kernel, at most half of it used */
+constexpr size_t TABLE = 1024;              /* of lines of a kernel, at most half full */
 constexpr size_t MANY_SECTORS = 1 << 16;
 
 size_t hash(memory where, const place &p)
@@ -16,7 +16,7 @@ size_t hash(memory where, const place &p)
     return ((size_t)p.line * 37 + (uintptr_t)p.file / 8 + where * 511) % TABLE;
 }
 
-/* Cycles of the banks for sorted, distinct words: a bank serves one word a cycle, to every lane that reads it. */
+/* Cycles of the banks for sorted, distinct words: a bank serves one word per cycle, to all lanes that read it. */
 size_t bank_cycles(const std::vector<uintptr_t> &words)
 {
     size_t most = 0, count[BANKS] = {};
@@ -24,7 +24,6 @@ size_t bank_cycles(const std::vector<uintptr_t> &words)
     return most;
 }
 
-/* Keeps one of each. */
 void sort_distinct(std::vector<uintptr_t> &words)
 {
     std::sort(words.begin(), words.end());
@@ -47,12 +46,12 @@ void requests::begin_block(unsigned threads)
 {
     warps.resize((threads + WARP - 1) / WARP);
     for (unsigned w = 0; w < warps.size(); w++) {
-        unsigned vec = std::min(threads - w * WARP, WARP);
-        warps[w].live = warps[w].begun = vec == WARP ? ~0u : (1u << vec) - 1;
+        unsigned lanes = std::min(threads - w * WARP, WARP);
+        warps[w].live = warps[w].begun = lanes == WARP ? ~0u : (1u << lanes) - 1;
     }
 }
 
-/* Lines are numbered as they are met. */
+/* Lines are numbered in the order of their first access. */
 unsigned requests::number_of(memory where, const place &from)
 {
     for (size_t at = hash(where, from);; at = (at + 1) % TABLE) {
@@ -75,11 +74,11 @@ void requests::add(unsigned number, unsigned lane, memory where, bool load, cons
     unsigned index = l.came[lane]++ - l.first;
     if (index >= l.open.size()) l.open.push_back({0, where, (unsigned)bytes, load, false, {}});
     request &r = l.open[index];
-    r.vec |= 1u << lane;
+    r.lanes |= 1u << lane;
     r.address[lane] = (uintptr_t)address;
 
-    /* All that live have come: what ended before them stays away for good. */
-    if ((r.vec & w.live) != w.live) return;
+    /* Count it when all live lanes have made it; ended lanes cannot. */
+    if ((r.lanes & w.live) != w.live) return;
     count(w, r);
     r.counted = true;
     while (!l.open.empty() && l.open.front().counted) {
@@ -93,7 +92,7 @@ void requests::ended(unsigned number, unsigned lane)
     warps[number].live &= ~(1u << lane);
 }
 
-/* What is open stays partial. */
+/* Open requests are partial. */
 void requests::warp_met(unsigned number)
 {
     warp &w = warps[number];
@@ -122,7 +121,7 @@ void requests::end_launch()
 
 void requests::count(const warp &w, const request &r)
 {
-    if (r.vec != w.begun) now->partial++;
+    if (r.lanes != w.begun) now->partial++;
     if (r.where == DEVICE_MEMORY) count_sectors(r);
     else count_wavefronts(r);
 }
@@ -132,7 +131,7 @@ void requests::count_sectors(const request &r)
     uintptr_t sector[2 * WARP];
     size_t count = 0;
     for (unsigned l = 0; l < WARP; l++) {
-        if (!(r.vec >> l & 1)) continue;
+        if (!(r.lanes >> l & 1)) continue;
         uintptr_t first = r.address[l] / SECTOR, last = (r.address[l] + r.bytes - 1) / SECTOR;
         now->asked += words(r.bytes) * WORD;
         if (count == 0 || sector[count - 1] != first) sector[count++] = first;
@@ -152,40 +151,40 @@ void requests::sort_touched()
     sorted = touched.size();
 }
 
-/* A load returns one word of every lane a cycle, or two if lanes n and n ^ 1, or n and n ^ 2, have the same address. */
+/* A cycle returns one word to each lane, or two if lanes n and n ^ 1, or n and n ^ 2, have the same address. */
 size_t requests::return_cycles(const request &r)
 {
     bool pairs[] = {true, true};
     for (unsigned l = 0; l < WARP; l++)
         for (unsigned by = 1; by <= 2; by++) {
-            bool both = r.vec >> l & r.vec >> (l ^ by) & 1;
+            bool both = r.lanes >> l & r.lanes >> (l ^ by) & 1;
             if (both && r.address[l] != r.address[l ^ by]) pairs[by - 1] = false;
         }
     size_t each = words(r.bytes);
     return each > 1 && (pairs[0] || pairs[1]) ? each / 2 : each;
 }
 
-/* Accesses of 8 and 16 bytes are served by halves and quarters of the warp: if lanes of one
- * part conflict, the parts go one after another.  A load takes at least its return cycles. */
+/* Accesses of 8 and 16 bytes are served by halves and quarters of the warp.  If lanes of a part conflict, the parts are
+ * served one after another.  A load takes at least its return cycles. */
 void requests::count_wavefronts(const request &r)
 {
     std::vector<uintptr_t> all, part;
     unsigned lanes_of_part = r.bytes == 16 ? WARP / 4 : r.bytes == 8 ? WARP / 2 : WARP;
-    size_t one_after_another = 0, returned = r.load ? return_cycles(r) : 0;
+    size_t sequential = 0, returned = r.load ? return_cycles(r) : 0;
     bool conflict = false;
     for (unsigned l = 0; l < WARP; l++) {
-        if (r.vec >> l & 1)
+        if (r.lanes >> l & 1)
             for (size_t b = 0; b < r.bytes; b += WORD) part.push_back((r.address[l] + b) / WORD);
         if ((l + 1) % lanes_of_part || part.empty()) continue;
         sort_distinct(part);
         size_t taken = bank_cycles(part);
         conflict |= taken > (part.size() + BANKS - 1) / BANKS;
-        one_after_another += taken;
+        sequential += taken;
         all.insert(all.end(), part.begin(), part.end());
         part.clear();
     }
     sort_distinct(all);
-    size_t cycles = conflict ? std::max(bank_cycles(all), one_after_another) : bank_cycles(all);
+    size_t cycles = conflict ? std::max(bank_cycles(all), sequential) : bank_cycles(all);
     now->shared_requests += std::max((all.size() + BANKS - 1) / BANKS, returned);
     now->wavefronts += std::max(cycles, returned);
 }

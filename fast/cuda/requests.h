@@ -1,19 +1,19 @@
-/* requests.h -- requests of warps
+/* requests.h -- group accesses of emulated threads into requests of warps
  *
- * On a device the threads of a warp run in step.  Emulated threads run one after another, so accesses are kept until
- * all live threads of the warp have come; then the request is counted (counts.h).  One request is what lanes access in
- * one memory at one line for the nth time since the warp last met, at a barrier, a shuffle, a vote or a product.
- * Absent lanes leave it open until the next such meeting: it counts as partial.
+ * On a device the threads of a warp run in step.  Emulated threads run one after another, so accesses are collected
+ * into requests.  A request is the nth access of all lanes to one memory at one source line since the warp's last
+ * synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live lanes have made it, or
+ * as partial at the next synchronization.
  *
- * That is a device's request if lanes reach a line equally often between meetings, or stay away for good.  A lane that
- * skips some turns of a loop without meetings is grouped one turn too early: fewer and fuller requests than on a
- * device. Bytes asked and touched are always exact.
+ * This equals the device's request if between synchronizations all lanes reach a line equally often, or end.  A lane
+ * that skips iterations of a loop is grouped too early: fewer and fuller requests than on a device.  Bytes asked and
+ * touched are always exact.
  *
- * Shared memory has 32 banks of 4 bytes, and returns 128 bytes a cycle.  A load of 8 bytes a lane therefore takes at
- * least two cycles, one of 16 bytes four.  They take half if all active lanes n and n ^ 1 have the same address, or all
- * n and n ^ 2.  Source: an NVIDIA engineer, for 16 bytes and compute capability 7.0 to 7.5
+ * Shared memory has 32 banks of 4 bytes and returns 128 bytes per cycle: a load of 8 bytes per lane takes at least two
+ * cycles, one of 16 bytes four.  They take half if all active lanes n and n ^ 1 have the same address, or all n and
+ * n ^ 2.  Source: an NVIDIA engineer, for 16 bytes and compute capability 7.0 to 7.5
  * (https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228); 8 bytes and later devices are
- * inferred.  An access of 32 bytes counts as two of 16.  No source was found for stores and atomics: banks alone limit
+ * inferred.  An access of 32 bytes counts as two of 16.  Without a source for stores and atomics, only banks limit
  * them.  This model was not compared with a device. */
 
 #ifndef TWICETOLD_FAST_CUDA_REQUESTS_H
@@ -34,26 +34,26 @@ public:
     void begin_block(unsigned threads);
     void add(unsigned warp, unsigned lane, memory where, bool load, const void *address, size_t bytes,
              const place &from);
-    void ended(unsigned warp, unsigned lane);       /* a thread */
-    void warp_met(unsigned warp);                   /* all of it that live */
-    void met();                                     /* a block, at a barrier or at its end */
+    void ended(unsigned warp, unsigned lane);       /* the thread */
+    void warp_met(unsigned warp);                   /* all its live lanes synchronized */
+    void met();                                     /* a barrier, or the end of a block */
     void end_launch();
 
 private:
     struct request {
-        unsigned vec;
+        unsigned lanes;
         memory where;
-        unsigned bytes;                             /* of a lane */
+        unsigned bytes;                             /* per lane */
         bool load, counted;
         uintptr_t address[WARP];
     };
-    struct line {                                   /* of the source and one of the memories, for one warp */
-        unsigned first = 0;                         /* how often all had come by before what is open */
-        unsigned came[WARP] = {};                   /* how often each has */
+    struct line {                                   /* accesses of one warp to one memory at one source line */
+        unsigned first = 0;                         /* number of the first open request */
+        unsigned came[WARP] = {};                   /* accesses of each lane */
         std::deque<request> open;
     };
     struct warp {
-        unsigned live, begun;                       /* lanes that have not ended; had not when the block last met */
+        unsigned live, begun;                       /* lanes that have not ended: now, and at the last block barrier */
         std::vector<line> lines;
     };
     struct known { const char *file; int line; memory where; int number; };
@@ -67,10 +67,10 @@ private:
 
     struct launch_counts *now = nullptr;
     std::vector<warp> warps;
-    std::vector<known> table;                       /* of lines, by what hash() says */
+    std::vector<known> table;                       /* hash table of lines */
     unsigned lines = 0;
-    std::vector<uintptr_t> touched;                 /* sectors, now and then sorted */
-    size_t sorted = 0;                              /* how many there were when they were */
+    std::vector<uintptr_t> touched;                 /* sectors; the first `sorted` are sorted and distinct */
+    size_t sorted = 0;
 };
 
 } // namespace emulator

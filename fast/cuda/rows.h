@@ -1,18 +1,18 @@
-/* rows.h -- softmax attention of rows with rows, in four versions
+/* rows.h -- softmax attention within groups of rows, in four versions
  *
- * Rows of queries and rows of keys and values are in groups; a query meets the keys of its group.  SRA has a group for
- * each image; HiLo one for each window, and one for each image.
+ * A query attends to the keys of its group.  SRA has a group for each image; HiLo one for each window (Hi-Fi) and one
+ * for each image (Lo-Fi).
  *
- *   1   A thread for each output: three times over the keys, each score computed anew.
- *   2   A thread for each query and head: scores are computed once, with an online softmax; query and mean stay in
+ *   1   A thread for each output visits all keys twice and recomputes all scores.
+ *   2   A thread for each query and head computes its scores once, with an online softmax; query and mean stay in
  *       registers.
- *   3   Blocks of 64 queries of one group copy keys and values 32 rows at a time to shared memory.  Groups of fewer
+ *   3   Blocks of 64 queries of one group copy keys and values to shared memory, 32 rows at a time.  Groups of fewer
  *       queries use 2.
- *   4   A group of at most 16 rows that meets itself stays in registers: a lane has a row and a part of a head's
- *       channels, requests them once, and gets keys and values of the other rows by shuffles.
+ *   4   Self-attention of a group of at most 16 rows in registers: a lane holds part of a row's channels in a head,
+ *       requests them once, and gets keys and values of other rows by shuffles.
  *
- * Heads of more than 64 channels use 1.  Heads too wide for the registers of 4 use 3: more than 256 channels in groups
- * of 4 rows, 64 in groups of 16; in double half as many. */
+ * Fallbacks: heads of more than 64 channels use 1 instead of 2 and 3.  Version 4 uses 3 for heads of more than 256
+ * channels in groups of 4 rows, or 64 in groups of 16; half as many in double. */
 
 #ifndef TWICETOLD_FAST_CUDA_ROWS_H
 #define TWICETOLD_FAST_CUDA_ROWS_H
@@ -25,8 +25,8 @@ constexpr int ROWS_BLOCK = 64, ROWS_TILE = 32;
 
 struct rows_problem {
     size_t groups;
-    int queries, keys, heads, c;        /* of a group; channels of a head */
-    int y_stride, q_stride, kv_stride;  /* from one row to the next */
+    int queries, keys, heads, c;        /* queries and keys per group; channels per head */
+    int y_stride, q_stride, kv_stride;  /* of rows */
     real scale;
 };
 
@@ -37,7 +37,7 @@ __device__ inline real rows_score(const rows_problem &p, reals q, reals k, size_
     return p.scale * sum;
 }
 
-/* Asks for keys (4 c + 1) + 1 numbers for each output: two scores and a value for each key. */
+/* Requests keys (4 c + 1) + 1 numbers per output: two scores and a value for each key. */
 __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,7 +52,7 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
         top = j ? fmax(top, a) : a;
     }
 
-    /* Step 2: the weights' sum, and the values under them. */
+    /* Step 2: the sum of the weights and the weighted values. */
     real sum = 0, mean = 0;
     for (int j = 0; j < p.keys; j++) {
         size_t key = (group * p.keys + j) * p.kv_stride;
@@ -63,25 +63,25 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
     y[row * p.y_stride + channel] = mean / sum;
 }
 
-/* What a query has gathered so far. */
-template <int CHANNELS> struct rows_gathered {
+/* Running softmax of a query. */
+template <int CHANNELS> struct rows_state {
     real q[CHANNELS], mean[CHANNELS], top, sum;
 };
 
 template <int CHANNELS>
-__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, reals q, size_t at, bool there)
+__device__ inline void rows_begin(rows_state<CHANNELS> &g, const rows_problem &p, reals q, size_t at, bool valid)
 {
     g.top = LOWEST;
     g.sum = 0;
     for (int d = 0; d < CHANNELS; d++) {
-        g.q[d] = there && d < p.c ? p.scale * q[at + d] : (real)0;
+        g.q[d] = valid && d < p.c ? p.scale * q[at + d] : (real)0;
         g.mean[d] = 0;
     }
 }
 
-/* One key and its value, wherever they are. */
+/* Adds a key and its value, in device or shared memory. */
 template <int CHANNELS, class memory>
-__device__ inline void rows_meet(rows_gathered<CHANNELS> &g, int c, memory k, memory v, size_t at)
+__device__ inline void rows_add_key(rows_state<CHANNELS> &g, int c, memory k, memory v, size_t at)
 {
     real a = 0;
     for (int d = 0; d < CHANNELS; d++) if (d < c) a += g.q[d] * k[at + d];
@@ -92,26 +92,26 @@ __device__ inline void rows_meet(rows_gathered<CHANNELS> &g, int c, memory k, me
 }
 
 template <int CHANNELS>
-__device__ inline void rows_end(const rows_gathered<CHANNELS> &g, int c, array<real> y, size_t at)
+__device__ inline void rows_end(const rows_state<CHANNELS> &g, int c, array<real> y, size_t at)
 {
     for (int d = 0; d < CHANNELS; d++) if (d < c) y[at + d] = g.mean[d] / g.sum;
 }
 
-/* Asks for 2 c (keys + 1) numbers for each query and head. */
+/* Requests 2 c (keys + 1) numbers per query and head. */
 template <int CHANNELS>
 __global__ void rows_each_query(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * ROWS_BLOCK + threadIdx.x, rows = p.groups * p.queries, row = at % rows;
     int first = (int)(at / rows) * p.c;
     if (first >= p.heads * p.c) return;
-    rows_gathered<CHANNELS> g;
+    rows_state<CHANNELS> g;
     rows_begin(g, p, q, row * p.q_stride + first, true);
     size_t key = row / p.queries * p.keys * p.kv_stride + first;
-    for (int j = 0; j < p.keys; j++, key += p.kv_stride) rows_meet(g, p.c, k, v, key);
+    for (int j = 0; j < p.keys; j++, key += p.kv_stride) rows_add_key(g, p.c, k, v, key);
     rows_end(g, p.c, y, row * p.y_stride + first);
 }
 
-/* Asks for 2 c numbers for each query and head, and for the keys and values of a head once for 64 queries. */
+/* Requests 2 c numbers per query and head, and the keys and values of a head once per 64 queries. */
 template <int CHANNELS>
 __global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
@@ -120,14 +120,14 @@ __global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, real
     int blocks = (p.queries + ROWS_BLOCK - 1) / ROWS_BLOCK, head = (int)(blockIdx.x / blocks % p.heads);
     int i = (int)(blockIdx.x % blocks) * ROWS_BLOCK + threadIdx.x;
     size_t group = blockIdx.x / blocks / p.heads, row = group * p.queries + i;
-    bool there = i < p.queries;         /* all threads fetch, and some have no query */
-    rows_gathered<CHANNELS> g;
-    rows_begin(g, p, q, row * p.q_stride + head * p.c, there);
+    bool valid = i < p.queries;         /* all threads fetch; some have no query */
+    rows_state<CHANNELS> g;
+    rows_begin(g, p, q, row * p.q_stride + head * p.c, valid);
 
     for (int from = 0; from < p.keys; from += ROWS_TILE) {
         int count = p.keys - from < ROWS_TILE ? p.keys - from : ROWS_TILE;
 
-        /* Step 1: neighbouring threads fetch neighbouring channels. */
+        /* Step 1: adjacent threads fetch adjacent channels. */
         for (int e = threadIdx.x; e < count * p.c; e += ROWS_BLOCK) {
             size_t at = (group * p.keys + from + e / p.c) * p.kv_stride + head * p.c + e % p.c;
             keys[e] = k[at];
@@ -135,11 +135,11 @@ __global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, real
         }
         __syncthreads();
 
-        /* Step 2: all lanes read the same word, in one cycle. */
-        for (int j = 0; j < count; j++) rows_meet(g, p.c, keys, values, j * p.c);
+        /* Step 2: all lanes read the same word, which takes one cycle. */
+        for (int j = 0; j < count; j++) rows_add_key(g, p.c, keys, values, j * p.c);
         __syncthreads();
     }
-    if (there) rows_end(g, p.c, y, row * p.y_stride + head * p.c);
+    if (valid) rows_end(g, p.c, y, row * p.y_stride + head * p.c);
 }
 
 template <int CHANNELS>
@@ -153,37 +153,39 @@ void rows_in_registers(struct device *d, int version, const rows_problem &p, arr
 
 /* ---- a group in registers ------------------------------------------------------------- */
 
-/* PACKS times four channels of a row, interleaved with the other lanes of the row; zeros beyond c channels. */
+/* Loads a lane's share of a row, PACKS times four channels interleaved with the row's other lanes; zeros from c on. */
 template <int PACKS>
-__device__ inline void rows_part(real (&own)[4 * PACKS], reals from, size_t at, int c, int part, int parts, bool there)
+__device__ inline void rows_part(real (&channels)[4 * PACKS], reals from, size_t at, int c, int part, int parts,
+                                 bool valid)
 {
     for (int i = 0; i < PACKS; i++) {
         int d = 4 * (part + parts * i);
         pack<real, 4> four = {};
-        if (c % 4) for (int e = 0; e < 4; e++) four[e] = there && d + e < c ? from[at + d + e] : (real)0;
-        else if (there && d < c) four = load<4>(from, at + d);
-        for (int e = 0; e < 4; e++) own[4 * i + e] = four[e];
+        if (c % 4) for (int e = 0; e < 4; e++) four[e] = valid && d + e < c ? from[at + d + e] : (real)0;
+        else if (valid && d < c) four = load<4>(from, at + d);
+        for (int e = 0; e < 4; e++) channels[4 * i + e] = four[e];
     }
 }
 
-/* Requests each number once, in whole sectors; a key takes a shuffle for each channel of a lane's key and value. */
+/* Requests each number once, in whole sectors.  Each key takes a shuffle for each channel that a lane holds of it and
+ * of its value. */
 template <int PACKS>
 __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
     constexpr unsigned ALL = 0xffffffffu;
-    int lane = threadIdx.x % 32, vec = p.queries * parts, number = lane / vec, part = lane % parts;
-    size_t warp = (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, pair = warp * (32 / vec) + number;
-    bool there = number < 32 / vec && pair < p.groups * p.heads;      /* the rest exchange for nothing */
-    size_t row = pair / p.heads * p.queries + lane % vec / parts;
-    int channel = (int)(pair % p.heads) * p.c, first = there ? number * vec : 0;
+    int lane = threadIdx.x % 32, lanes = p.queries * parts, number = lane / lanes, part = lane % parts;
+    size_t warp = (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, pair = warp * (32 / lanes) + number;
+    bool valid = number < 32 / lanes && pair < p.groups * p.heads;      /* other lanes only take part in shuffles */
+    size_t row = pair / p.heads * p.queries + lane % lanes / parts;
+    int channel = (int)(pair % p.heads) * p.c, first = valid ? number * lanes : 0;
 
-    /* Step 1: each number once. */
+    /* Step 1: load each number once. */
     real query[4 * PACKS], key[4 * PACKS], value[4 * PACKS], mean[4 * PACKS] = {}, top = LOWEST, sum = 0;
-    rows_part<PACKS>(query, q, row * p.q_stride + channel, p.c, part, parts, there);
-    rows_part<PACKS>(key, k, row * p.kv_stride + channel, p.c, part, parts, there);
-    rows_part<PACKS>(value, v, row * p.kv_stride + channel, p.c, part, parts, there);
+    rows_part<PACKS>(query, q, row * p.q_stride + channel, p.c, part, parts, valid);
+    rows_part<PACKS>(key, k, row * p.kv_stride + channel, p.c, part, parts, valid);
+    rows_part<PACKS>(value, v, row * p.kv_stride + channel, p.c, part, parts, valid);
 
-    /* Step 2: the rows in turn, each from the lane that has it and the same part. */
+    /* Step 2: visit the rows; each comes from the lane that holds the same part of it. */
     for (int j = 0; j < p.keys; j++) {
         int other = first + j * parts + part;
         real a = 0;
@@ -196,8 +198,8 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
         for (int d = 0; d < 4 * PACKS; d++) mean[d] = mean[d] * shrink + w * __shfl_sync(ALL, value[d], other);
     }
 
-    /* Step 3: the outputs as the queries came. */
-    for (int i = 0; there && i < PACKS; i++) {
+    /* Step 3: store the outputs, in the layout of the queries. */
+    for (int i = 0; valid && i < PACKS; i++) {
         int d = 4 * (part + parts * i);
         size_t at = row * p.y_stride + channel + d;
         pack<real, 4> four;
@@ -210,14 +212,14 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
     }
 }
 
-/* True if it ran: a row has as many lanes as channels or the warp allow, and its channels fit the registers. */
+/* Version 4 if it applies, else false.  A row has a lane for every four channels, or as many as fit in a warp. */
 bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     constexpr int MOST = sizeof(real) == 4 ? 8 : 4;
     int parts = 1;
     if (p.queries != p.keys || p.keys > 16) return false;
     while (4 * parts < p.c && 2 * parts * p.queries <= 32) parts *= 2;
-    size_t at_once = 32 / (p.queries * parts), blocks = device_blocks(p.groups * p.heads, 4 * at_once);
+    size_t pairs = 32 / (p.queries * parts), blocks = device_blocks(p.groups * p.heads, 4 * pairs);
     int packs = (p.c + 4 * parts - 1) / (4 * parts);
     if (packs > MOST) return false;
     if (packs == 1) LAUNCH(d, rows_exchanged<1>, blocks, 128, 0, p, parts, y, q, k, v);
@@ -227,7 +229,6 @@ bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals
     return true;
 }
 
-/* The attention of all groups, by a version. */
 void rows_attend(struct device *d, int version, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;

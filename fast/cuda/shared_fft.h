@@ -1,16 +1,16 @@
 /* shared_fft.h -- Fourier transforms of whole grids in the shared memory of a block
  *
- * Signals are side by side, [points][lanes][re, im], lanes a power of two.  An axis is factored into 8, 4, 2, 3, 5 and
- * 7; other factors are rejected, and the caller uses a larger circle (fast/circulant.h).  Each factor is a pass
- * over the grid: a thread loads that many points, transforms them in registers and stores them in place.  A pass needs
- * no second grid, and one barrier.
+ * The layout is [points][lanes][re, im]; the number of lanes (signals) is a power of two.  Axes are factored into 8, 4,
+ * 2, 3, 5 and 7; for other factors the caller uses a larger circle (fast/circulant.h).  Each factor R is a pass over
+ * the grid: a thread loads R points, transforms them in registers and stores them in place.  A pass needs one barrier
+ * and no second grid.
  *
- * Frequencies come in digit-reversed order.  The product of two spectra of the same order is not affected, and the
- * inverse, which runs the passes backward, returns to the order of the tokens.  Frequency 0 is at 0.
+ * Frequencies are in digit-reversed order; frequency 0 is first.  Products of two spectra do not depend on the order.
+ * The inverse runs the passes backwards and so restores the order of the tokens.
  *
- * Neighbouring threads are neighbouring lanes, then neighbouring points: a warp's 32 numbers are in different banks,
- * except in the last pass of the last axis, whose points are a factor apart.  Odd factors come last: with fewer lanes
- * than 16 they have no conflicts there either; powers of two have. */
+ * Adjacent threads are adjacent lanes, then adjacent points.  So a warp's 32 numbers are in different banks, except in
+ * the last pass of the last axis, where points are a factor apart.  Odd factors come last: they have no conflicts there
+ * either with fewer than 16 lanes, while powers of two do. */
 
 #ifndef TWICETOLD_FAST_CUDA_SHARED_FFT_H
 #define TWICETOLD_FAST_CUDA_SHARED_FFT_H
@@ -20,7 +20,7 @@
 
 /* ---- complex numbers, [re, im] in one access ----------------------------------------- */
 
-/* A complex number: point z = point_of(load<2>(p, 2 * i)); store(p, 2 * i, both_of(z)); */
+/* point z = point_of(load<2>(p, 2 * i)); store(p, 2 * i, both_of(z)); */
 struct point { real re, im; };
 
 __device__ inline point operator+(point a, point b) { return {a.re + b.re, a.im + b.im}; }
@@ -39,14 +39,14 @@ __device__ inline pack<real, 2> both_of(point z)
 
 constexpr int PASSES = 24;
 
-/* A grid's passes.  Of one pass: points that are transformed together lie `step` apart; a step of the axis is `stride`;
- * and turns are taken from the axis's table, `table`, in steps of `turn`. */
+/* The passes of a grid.  Points that are transformed together are `step` apart; neighbours on the axis are `stride`
+ * apart.  Twiddle factors are every `turn`th entry of the axis's table, which starts at `table`. */
 struct shared_fft {
     int points, turns, passes;
     struct { int radix, step, stride, turn, table; } pass[PASSES];
 };
 
-/* The passes of a grid; false where it has none. */
+/* Plans a grid; false if it has other factors, or too many points. */
 static inline bool shared_fft_of(struct shared_fft *t, const size_t size[GRID_AXES])
 {
     static const int radix[] = {8, 4, 2, 3, 5, 7};
@@ -71,13 +71,13 @@ static inline bool shared_fft_of(struct shared_fft *t, const size_t size[GRID_AX
 
 /* ---- transforms of a few points -------------------------------------------------------- */
 
-/* A quarter of a circle on: down, or up in the inverse. */
+/* Multiplies by -i, or by i in the inverse. */
 template <bool INVERSE> __device__ inline point quarter(point a)
 {
     return INVERSE ? point{-a.im, a.re} : point{a.im, -a.re};
 }
 
-/* cos and sin of k / R of a circle, for R = 3, 5, 7, at compile time; one half mirrors the other. */
+/* cos and sin of 2 pi k / R for R = 3, 5, 7 at compile time, by symmetry from k <= R / 2. */
 __device__ constexpr real cosine(int R, int k)
 {
     int m = k > R - k ? R - k : k;
@@ -96,7 +96,7 @@ __device__ constexpr real sine(int R, int k)
     return m == k ? s : -s;
 }
 
-/* Odd numbers of points: z_t and z_R-t meet the same cosine and opposite sines. */
+/* R odd: z_t and z_(R-t) have the same cosine and opposite sines. */
 template <int R, bool INVERSE> __device__ inline void odd_butterfly(point *z)
 {
     point sum[R / 2 + 1], difference[R / 2 + 1], all = z[0];
@@ -121,7 +121,7 @@ template <int R, bool INVERSE> __device__ inline void odd_butterfly(point *z)
     z[0] = all;
 }
 
-/* Even ones: those of even and of odd number, and these turned. */
+/* R = 2, 4, 8: transforms of even and odd points, combined by twiddle factors. */
 template <int R, bool INVERSE> __device__ inline void butterfly(point *z)
 {
     if constexpr (R == 2) {
@@ -155,7 +155,7 @@ template <int R, bool INVERSE> __device__ inline void butterfly(point *z)
 
 /* ---- the passes -------------------------------------------------------------------- */
 
-/* A pass over `2^shift` lanes; points are turned by the twiddle factors after it, or in the inverse before it. */
+/* A pass over 2^shift lanes.  Twiddle factors multiply after the butterfly, in the inverse before it. */
 template <int R, bool INVERSE>
 __device__ inline void shared_fft_pass(int points, int step, int stride, int turn, shared<real> grid,
                                        shared<const real> turns, int shift)
@@ -165,7 +165,7 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
         int first = ((b / step * R * step + inner) << shift) + lane;
         point z[R];
 
-        /* Step 1: R points, turned back. */
+        /* Step 1: load R points. */
         #pragma unroll
         for (int t = 0; t < R; t++) {
             z[t] = point_of(load<2>(grid, 2 * (first + (t * step << shift))));
@@ -175,7 +175,7 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
             }
         }
 
-        /* Step 2: their transform, turned, where they were. */
+        /* Step 2: transform them in place. */
         butterfly<R, INVERSE>(z);
         #pragma unroll
         for (int t = 0; t < R; t++) {
@@ -185,7 +185,7 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
     }
 }
 
-/* The grid's spectrum, or back.  The grid must be complete (a barrier before), and is (a barrier behind). */
+/* Transforms the grid.  It must be complete (a barrier before), and is complete after. */
 template <bool INVERSE>
 __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, shared<const real> turns, int shift)
 {
@@ -204,7 +204,7 @@ __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, sh
     }
 }
 
-/* The tables of turns, exp(-2 pi sqrt(-1) k / n) for each k below n of an axis: a thread for each. */
+/* The table of an axis of n points: exp(-2 pi i k / n), a thread for each k < n. */
 __global__ void shared_fft_turns(array<real> turns, int table, int n)
 {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -214,7 +214,7 @@ __global__ void shared_fft_turns(array<real> turns, int table, int n)
     turns[2 * (table + k) + 1] = (real)sin(angle);
 }
 
-/* A block's copy of them; a barrier must follow. */
+/* Copies the tables to shared memory; a barrier must follow. */
 __device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, reals turns)
 {
     for (int k = threadIdx.x; k < 2 * f.turns; k += blockDim.x) to[k] = turns[k];

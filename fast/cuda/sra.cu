@@ -1,13 +1,13 @@
-/* sra.cu -- spatial-reduction attention on the device, one idea a version
+/* sra.cu -- spatial-reduction attention on the device
  *
- *   cuda1   The equations: a thread for each output of the convolution, each token of the norm, each output of the
+ *   cuda1   The equations: a thread for each output of the convolution, each token of the norm, and each output of the
  *           attention.
- *   cuda2   Patches do not overlap: as rows of C s^2 numbers they are x in another order, and the convolution is a
- *           matrix product, the library's.  A warp has a token of the norm, a thread a query and a head.
- *   cuda3   Keys and values in tiles of shared memory (rows.h).
- *   cuda4   Queries on one stream, keys and values with their convolution on another.  Its counts are those of cuda3.
+ *   cuda2   Patches do not overlap, so as rows of C s^2 numbers they are a permutation of x, and the convolution is a
+ *           matrix product by the library.  A warp for each token of the norm; a thread for each query and head.
+ *   cuda3   Keys and values in tiles of shared memory (rows.h, version 3).
+ *   cuda4   Queries on one stream, keys and values with their convolution on another.  Its counts equal cuda3's.
  *
- * Keys of an image are too many for registers (rows.h).  Contract: reference/sra.h. */
+ * Version 4 of rows.h is not used: it allows only 16 keys.  Contract: reference/sra.h. */
 
 #include "../../reference/sra.h"
 #include "rows.h"
@@ -18,22 +18,22 @@ struct sra_device : device {
     array<real> w_q, b_q, w_kv, b_kv, w_o, b_o;
     array<real> sr_w, sr_b, norm_g, norm_b;
     array<real> patches;        /* [B][M][C s^2] */
-    array<real> reduced;        /* [B][M][C], not there where s = 1 */
-    array<real> q, kv, joined;  /* [B][N][C], [B][M][2C], [B][N][C] only where w_o is given */
+    array<real> reduced;        /* [B][M][C], unless s = 1 */
+    array<real> q, kv, joined;  /* [B][N][C], [B][M][2C], [B][N][C]; joined only if w_o is given */
 };
 
 struct plane_of_sra {
     int N, W, M, C, s, columns; /* columns of patches */
 };
 
-/* Token t of patch m, counted over all images. */
+/* Token t of patch m; both count over all images. */
 __device__ inline size_t token_of(const plane_of_sra &p, size_t m, int t)
 {
     int patch = (int)(m % p.M), y = patch / p.columns * p.s + t / p.s, x = patch % p.columns * p.s + t % p.s;
     return m / p.M * p.N + (size_t)y * p.W + x;
 }
 
-/* Asks for s^2 C numbers of x and as many weights for each output. */
+/* Requests s^2 C numbers of x and as many weights per output. */
 __global__ void convolve_each(plane_of_sra p, array<real> reduced, reals x, reals sr_w, reals sr_b, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -47,7 +47,7 @@ __global__ void convolve_each(plane_of_sra p, array<real> reduced, reals x, real
     reduced[at] = sum;
 }
 
-/* Patches as rows in the order of sr_w's: channels, then tokens. */
+/* Stores patches as rows in the order of sr_w: channels, then tokens. */
 __global__ void lay_out(plane_of_sra p, array<real> patches, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -57,32 +57,32 @@ __global__ void lay_out(plane_of_sra p, array<real> patches, reals x, size_t cou
     patches[(m * p.C + e) * T + t] = x[token_of(p, m, t) * p.C + e];
 }
 
-/* The layer norm, in place: 1 or 32 threads (LANES) a token; like layer_norm it averages differences from channel 0. */
+/* Layer norm in place, LANES threads (1 or 32) per token.  Like layer_norm, it averages differences from channel 0. */
 template <int LANES>
 __global__ void normalise(array<real> rows, reals gain, reals bias, size_t count, int C)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / LANES;
     int lane = (int)(at % LANES);
-    bool there = row < count;           /* of a warp all lanes, or none */
-    real own = there && lane < C ? rows[row * C + lane] : (real)0;
-    real first = LANES > 1 ? __shfl_sync(0xffffffffu, own, 0) : own;
-    real mean = there && lane < C ? own - first : (real)0, variance = 0;
-    for (int e = lane + LANES; there && e < C; e += LANES) mean += rows[row * C + e] - first;
+    bool valid = row < count;           /* the same for all lanes of a row */
+    real entry = valid && lane < C ? rows[row * C + lane] : (real)0;
+    real first = LANES > 1 ? __shfl_sync(0xffffffffu, entry, 0) : entry;
+    real mean = valid && lane < C ? entry - first : (real)0, variance = 0;
+    for (int e = lane + LANES; valid && e < C; e += LANES) mean += rows[row * C + e] - first;
     for (int by = LANES / 2; by; by /= 2) mean += __shfl_xor_sync(0xffffffffu, mean, by);
     mean = first + mean / C;
-    for (int e = lane; there && e < C; e += LANES) {
+    for (int e = lane; valid && e < C; e += LANES) {
         real off = rows[row * C + e] - mean;
         variance += off * off;
     }
     for (int by = LANES / 2; by; by /= 2) variance += __shfl_xor_sync(0xffffffffu, variance, by);
     real scale = 1 / sqrt(variance / C + (real)SRA_EPSILON);
-    for (int e = lane; there && e < C; e += LANES) {
+    for (int e = lane; valid && e < C; e += LANES) {
         real value = rows[row * C + e];
         rows[row * C + e] = (value - mean) * scale * gain[e] + bias[e];
     }
 }
 
-/* ---- the ladder ------------------------------------------------------------------ */
+/* ---- launches --------------------------------------------------------------------- */
 
 void reduce(struct sra_device *on, const struct sra_problem *p, int version)
 {

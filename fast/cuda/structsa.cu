@@ -1,23 +1,20 @@
-/* structsa.cu -- structural self-attention on the device, one idea a version
+/* structsa.cu -- structural self-attention on the device
  *
- *   cuda1   The equation: a thread for each output y_ic goes over all centres and patterns twice, for the largest score
- *           and for the weights.  Each thread computes every score anew.  The kernel kappa_ij is not formed: its terms
- *           are added as they come.
+ *   cuda1   The equation: a thread for each output y_ic visits all centres and patterns twice, first for the largest
+ *           score, then for the weighted mean.  Each thread recomputes all scores; kappa_ij is not stored.
  *   cuda2   Eq. 15: one launch computes the J D virtual keys and values, a thread for each channel.  Then a thread for
- *           each query goes over them once, with an online softmax.
- *   cuda3   The threads of a block copy virtual keys and values to shared memory tile by tile, four channels in an
- *           access: each is read from the device once for BLOCK queries, not once for each warp.
- *   cuda4   A block computes the virtual tokens of a tile itself and never writes them: eight centres of one row, with
- *           the tokens around them (the halo) in shared memory.  A detector's entry is fetched once for eight centres,
- *           whose sums stay in registers.  Every block computes all tiles, (|M| + |M'|) / 2 BLOCK of the products with
- *           them.  Caches can hold the halos and filters that it requests, but not the 2 J D tokens a head of cuda3.
+ *           each query visits them once, with an online softmax.
+ *   cuda3   A block copies virtual keys and values to shared memory tile by tile: each is read from the device once for
+ *           BLOCK queries, not once for each warp.
+ *   cuda4   A block computes the virtual tokens of a tile in shared memory.  A tile is eight centres of one row and the
+ *           tokens around them (the halo).  A filter entry is fetched once for eight centres, whose sums stay in
+ *           registers.  Every block computes all tiles: (|M| + |M'|) / (2 BLOCK) times the attention's products.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h) multiply with virtual tokens, which are computed as in cuda4, in float, two
- *           channels a thread, and stored with 11 digits or 8.  A pattern at its eight centres is eight keys of an
- *           instruction; a block has eight warps of 16 queries.  Virtual tokens of different patterns go to the same
- *           banks.
+ *           Tensor cores (tensor.h) multiply queries and virtual tokens.  These are computed as in cuda4, in float, and
+ *           rounded to 11 or 8 digits.  One pattern at eight centres gives the eight keys of an instruction.
+ *           Stores of different patterns conflict in the banks.
  *
- * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float; tests/cuda/counts.tsv):
+ * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block per head, float; tests/cuda/counts.tsv):
  *
  *             requests    sectors     cycles of shared memory         bytes touched, at most
  *     cuda1    704 016   1 858 624             0                          12 800
@@ -25,10 +22,8 @@
  *     cuda3      1 928       6 560         2 176                          25 088 + 20 480
  *     cuda4        184       1 152         3 456                          12 800
  *
- * Heads of more than 64 channels use cuda1.  If a halo of 32 channels does not fit in 48 KB next to the tile of one
- * pattern, cuda4 is cuda3; if it does not fit next to two patterns' words, cuda-tf32 and cuda-bf16 are cuda4.  Filters
- * have the layout of the file; three steps express the equations: in Eq. 4 and 5 the channel's is 0.  Times were not
- * measured.
+ * Fallbacks: heads of more than 64 channels use cuda1.  If a halo of 32 channels and the tile of one pattern exceed 48
+ * KB, cuda4 is cuda3; if the halo and the words of two patterns do, cuda-tf32 and cuda-bf16 are cuda4.
  *
  * Contract: reference/structsa.h. */
 
@@ -42,28 +37,27 @@
 namespace {
 
 struct structsa_device : device_heads {
-    array<real> hk, hv;         /* as given: uk and uv in Eq. 4 and 5 */
-    array<real> key, value;     /* [B][h][J D][c], where they are written */
+    array<real> hk, hv;         /* uk and uv in Eq. 4 and 5 */
+    array<real> key, value;     /* [B][h][J D][c], unless a block makes its own */
 };
 
-/* Sizes or coordinates on a grid; axes that it has not come first, with size 1. */
+/* Sizes or coordinates on a grid; missing leading axes have size 1. */
 struct box {
     int t, y, x;
 };
 
-/* Keys or values: their windows, their place in a row of query, key and value, the steps of their filters. */
 struct side {
     box window;
-    int entries, part;
-    int pattern, entry, channel;
+    int entries, part;              /* entries of the window; first column in qkv */
+    int pattern, entry, channel;    /* strides of the filters; channel: 0 in Eq. 4 and 5 */
 };
 
 /* Parameters of every kernel. */
 struct problem_of_structsa {
     box tokens, centres, stride;
-    int N, J, D, h, c, width;   /* width: of a row of query, key and value */
-    int pitch;                  /* of a virtual token in shared memory: c, up to a multiple of 4 */
-    int blocks;                 /* of queries, of one head */
+    int N, J, D, h, c, width;   /* width: of a row of qkv */
+    int pitch;                  /* of a virtual token in shared memory: c rounded up to a multiple of 4 */
+    int blocks;                 /* of queries, per head */
     real scale;
     side keys, values;
 };
@@ -71,8 +65,8 @@ struct problem_of_structsa {
 constexpr int BLOCK = 128;      /* queries of a block */
 constexpr int TILE = 32;        /* virtual tokens of a tile of cuda3 */
 constexpr int CENTRES = 8;      /* of a tile of cuda4 */
-constexpr int SLAB = 32;        /* channels of a halo that is not held whole */
-constexpr int ROOM = 48 * 1024 / (int)sizeof(real);
+constexpr int SLAB = 32;        /* channels of a halo that does not fit whole */
+constexpr int SHARED_REALS = 48 * 1024 / (int)sizeof(real);
 
 constexpr auto cost = structsa_multiply_adds;
 
@@ -81,14 +75,13 @@ __device__ inline box place(int n, const box &size)
     return {n / size.x / size.y, n / size.x % size.y, n % size.x};
 }
 
-/* The token there, or OFF_GRID. */
 __device__ inline int token_at(const problem_of_structsa &p, int t, int y, int x)
 {
     bool on = t >= 0 && t < p.tokens.t && y >= 0 && y < p.tokens.y && x >= 0 && x < p.tokens.x;
     return on ? (t * p.tokens.y + y) * p.tokens.x + x : OFF_GRID;
 }
 
-/* At entry m of the window around centre j. */
+/* The token at entry m of the window around centre j. */
 __device__ inline int token_around(const problem_of_structsa &p, const side &s, int j, int m)
 {
     box at = place(j, p.centres), step = place(m, s.window);
@@ -96,13 +89,13 @@ __device__ inline int token_around(const problem_of_structsa &p, const side &s, 
                     at.x * p.stride.x + step.x - s.window.x / 2);
 }
 
-/* h_dmc, of a channel of all heads. */
+/* h_dmc; channels count over all heads. */
 __device__ inline real filter(const side &s, reals filters, int d, int m, int channel)
 {
     return filters[(size_t)d * s.pattern + (size_t)m * s.entry + (size_t)channel * s.channel];
 }
 
-/* sum_m h_dmc row_{j+m,c}: a channel of the virtual token of pattern d at centre j. */
+/* A channel of the virtual token of pattern d at centre j: sum_m h_dmc row_{j+m,c}. */
 __device__ inline real convolved(const problem_of_structsa &p, const side &s, reals filters,
                                  reals qkv, size_t image, int j, int d, int channel)
 {
@@ -117,7 +110,7 @@ __device__ inline real convolved(const problem_of_structsa &p, const side &s, re
 
 /* ---- cuda1: a thread for each output ------------------------------------------ */
 
-/* Eq. 3 and 13: sum_mc q_ic k_{j+m,c} h_dmc. */
+/* Eq. 3 and 13: scale sum_mc q_ic k_{j+m,c} h_dmc. */
 __device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, size_t image,
                              int i, int j, int d, int head)
 {
@@ -132,7 +125,7 @@ __device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, 
     return sum;
 }
 
-/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid. */
+/* A warp makes 2 S (3 c + 1) + 1 requests; S is D times the window entries on the grid, summed over all centres. */
 __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, reals hk, reals hv, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,12 +133,12 @@ __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, rea
     int C = p.h * p.c, channel = (int)(at % C), head = channel / p.c, i = (int)(at / C % p.N);
     size_t image = at / C / p.N * p.N;
 
-    /* Step 1: the largest score of all centres and patterns. */
+    /* Step 1: the largest score. */
     real top = LOWEST;
     for (int j = 0; j < p.J; j++)
         for (int d = 0; d < p.D; d++) top = fmax(top, score(p, hk, qkv, image, i, j, d, head));
 
-    /* Step 2: one softmax over both, and the values around each centre. */
+    /* Step 2: one softmax over centres and patterns, and the weighted values. */
     real sum = 0, mean = 0;
     for (int j = 0; j < p.J; j++)
         for (int d = 0; d < p.D; d++) {
@@ -158,7 +151,7 @@ __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, rea
 
 /* ---- cuda2: virtual tokens, and a thread for each query ------------------------- */
 
-/* Neighbouring threads are neighbouring channels of all heads, in tokens, filters and, within a head, the result. */
+/* Adjacent threads are adjacent channels of all heads in qkv and filters, and of one head in the result. */
 __global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, reals qkv,
                                     reals hk, reals hv, size_t items)
 {
@@ -171,12 +164,12 @@ __global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, arra
     value[to] = convolved(p, p.values, hv, qkv, image, (int)(jd / p.D), (int)(jd % p.D), channel);
 }
 
-/* The query of a thread: blocks of queries of one head of one image. */
+/* A block has queries of one head of one image. */
 struct query_of_thread {
-    bool there;                 /* the last block has threads without one */
+    bool valid;                 /* the thread has a query */
     int head;
-    size_t group;               /* of heads of all images */
-    size_t image, q, y;         /* its tokens' first row; where the query and its output begin */
+    size_t group;               /* head, counted over all images */
+    size_t image, q, y;         /* the image's first token; first element of the query and of its output */
 };
 
 __device__ inline query_of_thread thread_query(const problem_of_structsa &p)
@@ -186,22 +179,23 @@ __device__ inline query_of_thread thread_query(const problem_of_structsa &p)
     return {i < p.N, head, group, image, (image + i) * p.width + head * p.c, (image + i) * C + head * p.c};
 }
 
-/* A warp asks once for each channel of each virtual key and value, 2 J D c times, and gets a sector for one number. */
+/* A warp requests each channel of each virtual key and value, 2 J D c in all; each request fetches a sector for one
+ * number. */
 template <int CHANNELS>
 __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
     query_of_thread query = thread_query(p);
-    if (!query.there) return;
+    if (!query.valid) return;
     size_t virtual_tokens = (size_t)p.J * p.D, first = query.group * virtual_tokens;
     real q[CHANNELS];
-    gathered<CHANNELS> g = {LOWEST, 0, {}};
+    softmax_state<CHANNELS> g = {LOWEST, 0, {}};
 
     fetch_row(q, qkv, query.q, p.c, p.scale);
     for (size_t jd = first; jd < first + virtual_tokens; jd++) {
         real a = 0;
         for (int d = 0; d < CHANNELS; d++)
             if (d < p.c) a += q[d] * key[jd * p.c + d];
-        gather(g, a);
+        raise_top(g, a);
         real weight = exp(a - g.top);
         g.sum += weight;
         for (int d = 0; d < CHANNELS; d++)
@@ -212,7 +206,7 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
 
 /* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
-/* Dense rows from the device into rows of `pitch`, by all threads of the block. */
+/* Copies dense rows to rows of `pitch`. */
 template <int W>
 __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {
@@ -223,7 +217,7 @@ __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int ro
     }
 }
 
-/* A block asks for each number of its head's virtual tokens once, four at a time: 2 J D c / 4 / 32 requests. */
+/* A block reads its head's virtual tokens once, four numbers per lane: 2 J D c / 4 / 32 requests. */
 template <int CHANNELS>
 __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
@@ -232,14 +226,14 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
     query_of_thread query = thread_query(p);
     size_t virtual_tokens = (size_t)p.J * p.D;
     real q[CHANNELS] = {};
-    gathered<CHANNELS> g = {LOWEST, 0, {}};
+    softmax_state<CHANNELS> g = {LOWEST, 0, {}};
 
-    if (query.there) fetch_row(q, qkv, query.q, p.c, p.scale);
+    if (query.valid) fetch_row(q, qkv, query.q, p.c, p.scale);
     for (size_t first = 0; first < virtual_tokens; first += TILE) {
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
         size_t at = (query.group * virtual_tokens + first) * p.c;
 
-        /* Step 1: a tile is contiguous; four reals at once if rows are multiples of four. */
+        /* Step 1: fetch a tile. */
         if (p.c % 4 == 0) {
             fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
             fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
@@ -249,28 +243,28 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
         }
         __syncthreads();
 
-        /* Step 2: each query against all of them, while other threads fetch the next halo. */
-        if (query.there) attend(g, q, k, v, keys, p.pitch);
-        __syncthreads();        /* the tile has been read */
+        /* Step 2: each query against all keys of the tile. */
+        if (query.valid) attend(g, q, k, v, keys, p.pitch);
+        __syncthreads();        /* the tile is free again */
     }
-    if (query.there) store_mean(y, query.y, g, p.c);
+    if (query.valid) store_mean(y, query.y, g, p.c);
 }
 
-/* ---- cuda4: virtual tokens of a tile, made in place ------------------------------ */
+/* ---- cuda4: virtual tokens of a tile, computed in shared memory ------------------ */
 
-/* How much of it is there at a time; all centres of a tile are. */
+/* The part of a tile that is in shared memory at a time. */
 struct tile {
-    int patterns, slab;         /* of D; channels of the halo */
-    int halo;                   /* reals of it */
+    int patterns, slab;         /* of the D patterns; channels of the halo */
+    int halo;                   /* reals of the halo */
 };
 
-/* The run of centres of a tile: the first of them, and how many. */
+/* The centres of a tile: up to CENTRES of one row. */
 struct run {
     box first;
-    int centres, columns;       /* columns: of its halo */
+    int centres, columns;       /* columns: of the halo */
 };
 
-/* Channels first ... first + slab - 1 of the tokens around a run; zeros off the grid. */
+/* Copies channels first ... first + slab - 1 of the tokens around a run; zeros off the grid. */
 template <int W>
 __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &p, const side &s, const run &r,
                                   reals rows, size_t image, int head, int first, int slab)
@@ -287,7 +281,7 @@ __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &
     }
 }
 
-/* The virtual tokens of `patterns` patterns at a run, in a slab of channels: a thread for each pattern and channel. */
+/* Computes a slab of channels of the virtual tokens of a run: a thread for each pattern and channel. */
 __device__ inline void convolve(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s,
                                 const run &r, reals filters, int head, int pattern, int patterns, int first, int slab)
 {
@@ -305,72 +299,70 @@ __device__ inline void convolve(shared<real> to, shared<real> halo, const proble
     }
 }
 
-/* Both, slab by slab; make(r, first, slab) convolves channels first ... first + slab - 1. */
+/* Fetches the halo slab by slab; make(r, first, slab) then convolves channels first ... first + slab - 1. */
 template <class Make>
 __device__ inline void make_tile(Make make, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, reals rows, size_t image, int head)
+                                 const tile &extent, reals rows, size_t image, int head)
 {
     r.columns = (r.centres - 1) * p.stride.x + s.window.x;
-    for (int first = 0; first < p.pitch; first += by.slab) {
-        int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
+    for (int first = 0; first < p.pitch; first += extent.slab) {
+        int slab = p.pitch - first < extent.slab ? p.pitch - first : extent.slab;
 
-        /* Step 1: neighbouring threads fetch neighbouring channels of a token. */
+        /* Step 1: adjacent threads fetch adjacent channels of a token. */
         if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
         else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
         __syncthreads();
 
-        /* Step 2: where a window hangs over the border, the halo has zeros. */
+        /* Step 2: convolve; off the grid the halo is zero. */
         make(r, first, slab);
-        __syncthreads();        /* the halo has been read, and the tile is there */
+        __syncthreads();        /* the halo is free again, and the slab is complete */
     }
 }
 
-/* A block requests a filter once a tile, not once a centre.  Virtual tokens are in shared memory only. */
 template <int CHANNELS>
-__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
+__global__ void made_in_place(problem_of_structsa p, tile extent, array<real> y, reals qkv, reals hk, reals hv)
 {
     DYNAMIC_SHARED(real, memory);
-    shared<real> halo = memory, k = halo + by.halo, v = k + CENTRES * by.patterns * p.pitch;
+    shared<real> halo = memory, k = halo + extent.halo, v = k + CENTRES * extent.patterns * p.pitch;
     query_of_thread query = thread_query(p);
     int runs = (p.centres.x + CENTRES - 1) / CENTRES;
     real q[CHANNELS] = {};
-    gathered<CHANNELS> g = {LOWEST, 0, {}};
+    softmax_state<CHANNELS> g = {LOWEST, 0, {}};
 
-    if (query.there) fetch_row(q, qkv, query.q, p.c, p.scale);
+    if (query.valid) fetch_row(q, qkv, query.q, p.c, p.scale);
     for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
         int row = n / runs, x = n % runs * CENTRES;
         run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
-        for (int pattern = 0; pattern < p.D; pattern += by.patterns) {
-            int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
+        for (int pattern = 0; pattern < p.D; pattern += extent.patterns) {
+            int patterns = p.D - pattern < extent.patterns ? p.D - pattern : extent.patterns;
 
             /* Step 1: the virtual keys and values of this tile. */
             make_tile([&](const run &centres, int channel, int slab) {
                 convolve(k, halo, p, p.keys, centres, hk, query.head, pattern, patterns, channel, slab);
-            }, halo, p, p.keys, r, by, qkv, query.image, query.head);
+            }, halo, p, p.keys, r, extent, qkv, query.image, query.head);
             make_tile([&](const run &centres, int channel, int slab) {
                 convolve(v, halo, p, p.values, centres, hv, query.head, pattern, patterns, channel, slab);
-            }, halo, p, p.values, r, by, qkv, query.image, query.head);
+            }, halo, p, p.values, r, extent, qkv, query.image, query.head);
 
-            /* Step 2: each query against all of them.  Those who are done fetch the next
-             * halo, which nobody reads now. */
-            if (query.there) attend(g, q, k, v, r.centres * patterns, p.pitch);
+            /* Step 2: each query against all keys.  Threads that finish early fetch the next halo, which is free. */
+            if (query.valid) attend(g, q, k, v, r.centres * patterns, p.pitch);
         }
     }
-    if (query.there) store_mean(y, query.y, g, p.c);
+    if (query.valid) store_mean(y, query.y, g, p.c);
 }
 
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of the BLOCK of cuda4 */
+constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads of a block: eight warps, each with 16 of BLOCK queries */
 
-/* Row d CENTRES + t of a tile is pattern d at centre t; an odd number of patterns is followed by one of zeros. */
+/* Row d CENTRES + t of a tile is pattern d at centre t.  A pattern of zeros follows an odd number of patterns. */
 __host__ __device__ inline int even(int patterns) { return (patterns + 1) / 2 * 2; }
 
 template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, CHANNELS>::key;
 template <class P, int CHANNELS> constexpr int value_words = CENTRES / P::EACH * pitches<P, CHANNELS>::value;
 
-/* h_dmc of a channel of a head and the next, zeros beyond c: at once where both have one. */
+/* h_dmc of two adjacent channels of a head, zero from c on; one access if channels have filters and c is even. */
 [[maybe_unused]]
 __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, reals filters,
                                             int d, int m, int head, int channel)
@@ -386,7 +378,7 @@ __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const 
     return h;
 }
 
-/* As convolve, with two channels a thread; put(sums, pattern, channel) stores the sums at all centres. */
+/* Like convolve, with two channels per thread; put(sums, pattern, channel) stores the sums of all centres. */
 template <class Put>
 __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of_structsa &p, const side &s,
                                     const run &r, reals filters, int head, int pattern, int patterns,
@@ -409,37 +401,37 @@ __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of
 }
 
 template <class P, int CHANNELS>
-__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
+__global__ void on_tensor_cores(problem_of_structsa p, tile extent, array<real> y, reals qkv, reals hk, reals hv)
 {
 #if TENSOR_CORES
     DYNAMIC_SHARED(uint32_t, memory);
-    DYNAMIC_SHARED(real, halo);             /* behind the tile */
+    DYNAMIC_SHARED(real, halo);             /* after the tile */
     constexpr int EACH = P::EACH;
-    shared<uint32_t> k = memory, v = k + by.patterns * key_words<P, CHANNELS>;
-    int words = by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
+    shared<uint32_t> k = memory, v = k + extent.patterns * key_words<P, CHANNELS>;
+    int words = extent.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
     size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N, place[2], output[2];
-    int head = (int)(group % p.h), mine = blockIdx.x % p.blocks * BLOCK + threadIdx.x / 32 * 16;
+    int head = (int)(group % p.h), first_query = blockIdx.x % p.blocks * BLOCK + threadIdx.x / 32 * 16;
     int runs = (p.centres.x + CENTRES - 1) / CENTRES, C = p.h * p.c;
-    bool there[2];
-    sixteen<P, CHANNELS> query;
+    bool valid[2];
+    query_fragments<P, CHANNELS> query;
 
-    /* Step 1: channels that a head has not stay zeros. */
+    /* Step 1: zeros, for channels from c on. */
     halo += words;
     for (int n = threadIdx.x; n < words; n += WIDE_BLOCK) memory[n] = 0;
     for (int r = 0; r < 2; r++) {
-        int i = mine + threadIdx.x % 32 / 4 + 8 * r;
-        there[r] = i < p.N;
+        int i = first_query + threadIdx.x % 32 / 4 + 8 * r;
+        valid[r] = i < p.N;
         place[r] = (image + i) * p.width + head * p.c;
         output[r] = (image + i) * C + head * p.c;
     }
-    fetch_queries(query, qkv, place, there, p.c, p.scale);
+    fetch_queries(query, qkv, place, valid, p.c, p.scale);
     for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
         int row = n / runs, x = n % runs * CENTRES;
         run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
-        for (int pattern = 0; pattern < p.D; pattern += by.patterns) {
-            int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
+        for (int pattern = 0; pattern < p.D; pattern += extent.patterns) {
+            int patterns = p.D - pattern < extent.patterns ? p.D - pattern : extent.patterns;
 
-            /* Step 2: virtual keys in words along their channels, values across centres. */
+            /* Step 2: virtual keys and values as words, which pack channels of a key, and centres of a value. */
             auto put_key = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t++)
                     store(k, (d * CENTRES + t) * pitches<P, CHANNELS>::key + channel / EACH, along(P(), made[t]));
@@ -453,13 +445,13 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, r
             };
             make_tile([&](const run &centres, int channel, int slab) {
                 convolve_two(put_key, halo, p, p.keys, centres, hk, head, pattern, patterns, channel, slab);
-            }, halo, p, p.keys, r, by, qkv, image, head);
+            }, halo, p, p.keys, r, extent, qkv, image, head);
             make_tile([&](const run &centres, int channel, int slab) {
                 convolve_two(put_value, halo, p, p.values, centres, hv, head, pattern, patterns, channel, slab);
-            }, halo, p, p.values, r, by, qkv, image, head);
+            }, halo, p, p.values, r, extent, qkv, image, head);
 
-            /* Step 3: 16 queries with two patterns at eight centres. */
-            for (int d = 0; mine < p.N && d < patterns; d += 2) {
+            /* Step 3: 16 queries against two patterns at eight centres. */
+            for (int d = 0; first_query < p.N && d < patterns; d += 2) {
                 float score[2][4];
                 score_keys(score, query, k, d * CENTRES);
                 UNROLL for (int two = 0; two < 2; two++)
@@ -471,20 +463,19 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, r
             }
         }
     }
-    store_means(y, output, there, query, p.c);
+    store_means(y, output, valid, query, p.c);
 #endif
 }
 #endif
 
-/* ---- the ladder -------------------------------------------------------------------- */
+/* ---- launches ---------------------------------------------------------------------- */
 
-/* Axes that are not there come first. */
 box box_of(int axes, const size_t size[GRID_AXES])
 {
     return {axes > 2 ? (int)size[0] : 1, axes > 1 ? (int)size[axes - 2] : 1, (int)size[axes - 1]};
 }
 
-problem_of_structsa given(const struct structsa_problem *p)
+problem_of_structsa params_of(const struct structsa_problem *p)
 {
     int axes = p->grid.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
     box tokens = box_of(axes, p->grid.size), stride = box_of(axes, p->stride);
@@ -498,7 +489,7 @@ problem_of_structsa given(const struct structsa_problem *p)
     };
 }
 
-/* Of the larger halo; a double, since it may be beyond all integers. */
+/* Tokens of the larger of both halos; a double, since it may exceed all integers. */
 double halo_tokens(const problem_of_structsa &p)
 {
     int centres = p.centres.x < CENTRES ? p.centres.x : CENTRES;
@@ -510,38 +501,38 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `room`. */
-bool fits(tile *by, const problem_of_structsa &p, int each, double arena)
+/* Finds as many patterns as fit with a halo of all channels, or else of a slab; `each` take `numbers` reals. */
+bool fits(tile *extent, const problem_of_structsa &p, int each, double numbers)
 {
     double most = halo_tokens(p);
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + arena > ROOM) continue;
-        int patterns = (int)((ROOM - most * slab) / arena) * each, all = (p.D + each - 1) / each * each;
-        *by = {patterns < all ? patterns : all, slab, (int)most * slab};
+        if (most * slab + numbers > SHARED_REALS) continue;
+        int patterns = (int)((SHARED_REALS - most * slab) / numbers) * each, all = (p.D + each - 1) / each * each;
+        *extent = {patterns < all ? patterns : all, slab, (int)most * slab};
         return true;
     }
     return false;
 }
-bool fits(tile *by, const problem_of_structsa &p) { return fits(by, p, 1, 2.0 * CENTRES * p.pitch); }
+bool fits(tile *extent, const problem_of_structsa &p) { return fits(extent, p, 1, 2.0 * CENTRES * p.pitch); }
 
 void core_1(struct structsa_device *on, const struct structsa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->hk, on->hv, outputs);
+    LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, on->qkv, on->hk, on->hv, outputs);
 }
 
 template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int version)
 {
-    problem_of_structsa sizes = given(p);
+    problem_of_structsa sizes = params_of(p);
     size_t blocks = p->heads.B * sizes.h * sizes.blocks;
     array<real> y = on->output;
     reals qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
-    tile by;
+    tile extent;
 
-    if (version == 4 && fits(&by, sizes)) {
-        size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * sizes.pitch) * sizeof(real);
-        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, sizes, by, y, qkv, on->hk, on->hv);
+    if (version == 4 && fits(&extent, sizes)) {
+        size_t bytes = ((size_t)extent.halo + 2 * CENTRES * (size_t)extent.patterns * sizes.pitch) * sizeof(real);
+        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, sizes, extent, y, qkv, on->hk, on->hv);
         return;
     }
     LAUNCH_EACH(on, make_virtual_tokens, items, sizes, on->key, on->value, qkv, on->hk, on->hv, items);
@@ -549,7 +540,7 @@ template <int CHANNELS> void core_of(struct structsa_device *on, const struct st
     else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, sizes, y, qkv, on->key, on->value);
 }
 
-constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
+constexpr size_t WIDEST = 64;   /* head whose channels fit in registers */
 
 template <int version> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
@@ -562,13 +553,13 @@ template <int version> void core_in_registers(struct structsa_device *on, const 
 #ifndef TWICETOLD_DOUBLE
 template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, const struct structsa_problem *p)
 {
-    problem_of_structsa sizes = given(p);
-    tile by;
+    problem_of_structsa sizes = params_of(p);
+    tile extent;
     constexpr int each = key_words<P, CHANNELS> + value_words<P, CHANNELS>;
-    if (!fits(&by, sizes, 2, 2 * each)) return core_in_registers<4>(on, p);
-    size_t words = (size_t)by.patterns * each + (size_t)by.halo;
-    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * sizes.h * sizes.blocks, WIDE_BLOCK, words * sizeof(real), sizes, by,
-           on->output, on->qkv, on->hk, on->hv);
+    if (!fits(&extent, sizes, 2, 2 * each)) return core_in_registers<4>(on, p);
+    size_t words = (size_t)extent.patterns * each + (size_t)extent.halo;
+    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * sizes.h * sizes.blocks, WIDE_BLOCK, words * sizeof(real),
+           sizes, extent, on->output, on->qkv, on->hk, on->hv);
 }
 
 template <class P> void core_of_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
@@ -580,11 +571,10 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 }
 #endif
 
-/* Tensor cores prepare what cuda4 does, to which they fall back. */
 template <int version> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
-    tile by;
-    bool written = version > 1 && p->heads.c <= WIDEST && !(version == 4 && fits(&by, given(p)));
+    tile extent;
+    bool written = version > 1 && p->heads.c <= WIDEST && !(version == 4 && fits(&extent, params_of(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
     bool channels = p->equation == 16;
     size_t columns = channels ? p->heads.C : 1;

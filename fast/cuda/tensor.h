@@ -1,21 +1,17 @@
 /* tensor.h -- attention of a warp on tensor cores
  *
- * Sixteen queries of a warp against keys and values in shared memory, for cuda-tf32 and cuda-bf16.  The factors q, k, v
- * and the weights are rounded to TF32 (11 digits) or BF16 (8); sums, softmax and the rest are plain float.
+ * Sixteen queries of a warp against keys and values in shared memory, for cuda-tf32 and cuda-bf16.  q, k, v and the
+ * weights are rounded to TF32 (11 digits) or BF16 (8); sums and softmax are plain float.
  *
- * A lane holds its part of every matrix (device.h).  The layout lets lanes exchange maxima only:
+ * A lane holds its part of every matrix (device.h), row = lane / 4 and four = lane % 4.  Lanes exchange only maxima and
+ * sums:
  *
- *   - The inner index of a product may have any order that both factors share.  The lane of column `four` takes
- *     channels 4 four ... 4 four + 3 of a query and of a key, in one access each, for the four that the instruction
- *   needs.
- *   - Scores come as keys 2 four and 2 four + 1 of every eight, the order that weights need: they stay in registers.
- *   - Lane `row` takes WIDE neighbouring channels of a value for as many products, so its sums are neighbouring
- *   channels.
+ *   - Both factors may share any order of the inner index: a lane loads channels 4 four ... 4 four + 3 of a query and a
+ *     key in one access each.
+ *   - A lane gets the scores of keys 2 four and 2 four + 1 of every eight, in the order that weights need.
+ *   - A lane loads WIDE adjacent channels of a value for WIDE products, so its sums are adjacent channels.
  *
- * The pitch of rows in shared memory avoids bank conflicts.
- *
- *     row, four   lane / 4 and lane % 4           P          tf32 or bf16
- *     CHANNELS    of a head: 16, 32 or 64         EACH       factors in a word: P::EACH */
+ * The pitch of rows in shared memory avoids bank conflicts.  P is tf32 or bf16, CHANNELS 16, 32 or 64. */
 
 #ifndef TWICETOLD_FAST_CUDA_TENSOR_H
 #define TWICETOLD_FAST_CUDA_TENSOR_H
@@ -24,7 +20,7 @@
 
 static_assert(sizeof(real) == sizeof(float), "these products are of floats");
 
-/* Factors in words, EACH in one.  What a lane has of 16 columns of two rows is a `left`. */
+/* EACH factors in a word; `left` is a lane's part of 16 x 16 entries of the left factor. */
 struct tf32 {
     static constexpr int EACH = 1;
     struct left { uint32_t word[2][4]; };       /* of two instructions */
@@ -34,7 +30,7 @@ struct bf16 {
     struct left { uint32_t word[4]; };
 };
 
-/* Neighbours of a row in words. */
+/* Packs adjacent entries of a row into words. */
 template <int N> __device__ inline pack<uint32_t, N> along(tf32, const pack<real, N> &from)
 {
     pack<uint32_t, N> to;
@@ -48,7 +44,7 @@ template <int N> __device__ inline pack<uint32_t, N / 2> along(bf16, const pack<
     return to;
 }
 
-/* Neighbours of a column in words, of as many rows as share one. */
+/* Packs entries of EACH rows, column by column. */
 template <int N> __device__ inline pack<uint32_t, N> across(tf32 as, const pack<real, N> (&rows)[1])
 {
     return along(as, rows[0]);
@@ -76,7 +72,7 @@ __device__ inline bf16::left two_rows(bf16, const pack<real, 4> &upper, const pa
              bf16_pair(upper[2], upper[3]), bf16_pair(lower[2], lower[3])}};
 }
 
-/* sums += a b, of 16 columns. */
+/* sums += a b over 16 columns of a. */
 __device__ inline void add_product(float (&sums)[4], const tf32::left &a, const pack<uint32_t, 4> &b)
 {
     for (int half = 0; half < 2; half++) {
@@ -90,7 +86,7 @@ __device__ inline void add_product(float (&sums)[4], const bf16::left &a, const 
     multiply_bf16(sums, a.word, two);
 }
 
-/* The sum of what a lane has of a row, upper or lower, as it was rounded. */
+/* The sum of a lane's entries in its upper or lower row, as they were rounded. */
 __device__ inline real row_sum(const tf32::left &a, int lower)
 {
     real sum = 0;
@@ -108,22 +104,22 @@ __device__ inline real row_sum(const bf16::left &a, int lower)
     return sum;
 }
 
-/* Words from one row in shared memory to the next: of a key; of EACH values, channel by channel. */
+/* Words from one row in shared memory to the next: of keys, and of groups of EACH values. */
 template <class P, int CHANNELS> struct pitches {
     static constexpr int words = CHANNELS / P::EACH, apart = 16 / P::EACH;
     static constexpr int key = words % (2 * apart) == apart ? words : words + apart;
     static constexpr int value = CHANNELS + 4 * P::EACH;
 };
 
-/* What a lane holds of 16 queries, of rows `row` and `row` + 8 of them. */
-template <class P, int CHANNELS> struct sixteen {
+/* A lane's part of 16 queries: rows `row` and `row` + 8. */
+template <class P, int CHANNELS> struct query_fragments {
     static constexpr int WIDE = CHANNELS < 32 ? CHANNELS / 8 : 4;
     typename P::left q[CHANNELS / 16];
     real top[2], sum[2];                    /* sum: of the weights of this lane's keys */
     float mean[CHANNELS / 8 / WIDE][WIDE][4];
 };
 
-/* Four channels from an index on, zeros beyond c; at once where c is a multiple of four. */
+/* Channels d ... d + 3, zeros from c on; one access if c is a multiple of four. */
 __device__ inline pack<real, 4> four_channels(reals from, size_t at, int d, int c)
 {
     pack<real, 4> some = {};
@@ -136,57 +132,57 @@ __device__ inline pack<real, 4> four_channels(reals from, size_t at, int d, int 
     return some;
 }
 
-/* The queries that begin at two indices, times a scale; zeros where there is none. */
+/* Loads the queries at two indices, times a scale; zeros if not valid. */
 template <class P, int CHANNELS>
-__device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, reals from, const size_t (&at)[2],
-                                     const bool (&there)[2], int c, real scale)
+__device__ inline void fetch_queries(query_fragments<P, CHANNELS> &query, reals from, const size_t (&at)[2],
+                                     const bool (&valid)[2], int c, real scale)
 {
     int four = threadIdx.x % 4;
     for (int part = 0; part < CHANNELS / 16; part++) {
         pack<real, 4> rows[2] = {};
         for (int r = 0; r < 2; r++) {
-            if (there[r]) rows[r] = four_channels(from, at[r], 16 * part + 4 * four, c);
+            if (valid[r]) rows[r] = four_channels(from, at[r], 16 * part + 4 * four, c);
             for (int l = 0; l < 4; l++) rows[r][l] *= scale;
         }
-        own.q[part] = two_rows(P(), rows[0], rows[1]);
+        query.q[part] = two_rows(P(), rows[0], rows[1]);
     }
     for (int r = 0; r < 2; r++) {
-        own.top[r] = LOWEST;
-        own.sum[r] = 0;
+        query.top[r] = LOWEST;
+        query.sum[r] = 0;
     }
-    for (auto &group : own.mean)
+    for (auto &group : query.mean)
         for (auto &tile : group)
             for (float &entry : tile) entry = 0;
 }
 
-/* score[n]: two of the upper and two of the lower query, with keys 8 n + 2 four and the next, from row `first`. */
+/* score[n]: the upper query, then the lower one, with keys first + 8 n + 2 four and the next. */
 template <class P, int CHANNELS, int EIGHTS>
-__device__ inline void score_keys(float (&score)[EIGHTS][4], const sixteen<P, CHANNELS> &own, shared<const uint32_t> k,
-                                  int first)
+__device__ inline void score_keys(float (&score)[EIGHTS][4], const query_fragments<P, CHANNELS> &query,
+                                  shared<const uint32_t> k, int first)
 {
     constexpr int pitch = pitches<P, CHANNELS>::key, words = 4 / P::EACH;
     int row = threadIdx.x % 32 / 4, four = threadIdx.x % 4;
     UNROLL for (int n = 0; n < EIGHTS; n++) {
         for (float &entry : score[n]) entry = 0;
         UNROLL for (int part = 0; part < CHANNELS / 16; part++)
-            add_product(score[n], own.q[part],
+            add_product(score[n], query.q[part],
                        load<words>(k, (first + 8 * n + row) * pitch + (4 * part + four) * words));
     }
 }
 
-/* An online softmax: scores become weights, earlier sums shrink.  A score of minus infinity marks a key not met. */
+/* Online softmax: turns scores into weights and rescales the sums.  Score -INFINITY excludes a key. */
 template <class P, int CHANNELS, int EIGHTS>
-__device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &own)
+__device__ inline void weigh(float (&score)[EIGHTS][4], query_fragments<P, CHANNELS> &query)
 {
     UNROLL for (int r = 0; r < 2; r++) {
-        real most = own.top[r];
+        real most = query.top[r];
         for (int n = 0; n < EIGHTS; n++)
             for (int e = 0; e < 2; e++) most = fmax(most, score[n][2 * r + e]);
         for (int by = 1; by < 4; by *= 2) most = fmax(most, __shfl_xor_sync(0xffffffffu, most, by));
-        real shrink = exp(own.top[r] - most);
-        own.top[r] = most;
-        own.sum[r] *= shrink;
-        for (auto &group : own.mean)
+        real shrink = exp(query.top[r] - most);
+        query.top[r] = most;
+        query.sum[r] *= shrink;
+        for (auto &group : query.mean)
             for (auto &tile : group)
                 for (int e = 0; e < 2; e++) tile[2 * r + e] *= shrink;
         for (int n = 0; n < EIGHTS; n++)
@@ -194,18 +190,18 @@ __device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &ow
     }
 }
 
-/* Adds the values under these weights; the weights are summed as they were rounded. */
+/* Adds weighted values.  The sum of the weights takes the rounded weights, so equal values average to themselves. */
 template <class P, int CHANNELS, int EIGHTS>
-__device__ inline void gather_values(sixteen<P, CHANNELS> &own, const float (&weight)[EIGHTS][4],
+__device__ inline void gather_values(query_fragments<P, CHANNELS> &query, const float (&weight)[EIGHTS][4],
                                      shared<const uint32_t> v, int first)
 {
-    constexpr int pitch = pitches<P, CHANNELS>::value, EACH = P::EACH, WIDE = sixteen<P, CHANNELS>::WIDE;
+    constexpr int pitch = pitches<P, CHANNELS>::value, EACH = P::EACH, WIDE = query_fragments<P, CHANNELS>::WIDE;
     int row = threadIdx.x % 32 / 4, four = threadIdx.x % 4;
     UNROLL for (int n = 0; n < EIGHTS; n += 2) {
         typename P::left weights = two_rows(
             P(), {{weight[n][0], weight[n][1], weight[n + 1][0], weight[n + 1][1]}},
             {{weight[n][2], weight[n][3], weight[n + 1][2], weight[n + 1][3]}});
-        for (int r = 0; r < 2; r++) own.sum[r] += row_sum(weights, r);
+        for (int r = 0; r < 2; r++) query.sum[r] += row_sum(weights, r);
         UNROLL for (int group = 0; group < CHANNELS / 8 / WIDE; group++) {
             pack<uint32_t, 4 / EACH> value[WIDE];
             UNROLL for (int w = 0; w < 4 / EACH; w++) {
@@ -213,28 +209,28 @@ __device__ inline void gather_values(sixteen<P, CHANNELS> &own, const float (&we
                 pack<uint32_t, WIDE> side_by_side = load<WIDE>(v, key / EACH * pitch + (8 * group + row) * WIDE);
                 for (int m = 0; m < WIDE; m++) value[m][w] = side_by_side[m];
             }
-            UNROLL for (int m = 0; m < WIDE; m++) add_product(own.mean[group][m], weights, value[m]);
+            UNROLL for (int m = 0; m < WIDE; m++) add_product(query.mean[group][m], weights, value[m]);
         }
     }
 }
 
-/* The means of the queries whose outputs begin at two indices. */
+/* Stores the means of both queries at two indices. */
 template <class P, int CHANNELS>
-__device__ inline void store_means(array<real> y, const size_t (&at)[2], const bool (&there)[2],
-                                   sixteen<P, CHANNELS> &own, int c)
+__device__ inline void store_means(array<real> y, const size_t (&at)[2], const bool (&valid)[2],
+                                   query_fragments<P, CHANNELS> &query, int c)
 {
-    constexpr int WIDE = sixteen<P, CHANNELS>::WIDE;
+    constexpr int WIDE = query_fragments<P, CHANNELS>::WIDE;
     int four = threadIdx.x % 4;
     UNROLL for (int r = 0; r < 2; r++) {
-        for (int by = 1; by < 4; by *= 2) own.sum[r] += __shfl_xor_sync(0xffffffffu, own.sum[r], by);
+        for (int by = 1; by < 4; by *= 2) query.sum[r] += __shfl_xor_sync(0xffffffffu, query.sum[r], by);
         UNROLL for (int group = 0; group < CHANNELS / 8 / WIDE; group++)
-            UNROLL for (int n = 0; n < 2 * WIDE; n += 4) {      /* of 2 WIDE channels side by side */
+            UNROLL for (int n = 0; n < 2 * WIDE; n += 4) {      /* 2 WIDE adjacent channels */
                 int d = (8 * group + 2 * four) * WIDE + n;
                 pack<real, 4> out;
                 for (int l = 0; l < 4; l++)
-                    out[l] = own.mean[group][(n + l) % WIDE][2 * r + (n + l) / WIDE] / own.sum[r];
-                if (there[r] && c % 4 == 0 && d < c) store(y, at[r] + d, out);
-                for (int l = 0; there[r] && c % 4 && l < 4; l++)
+                    out[l] = query.mean[group][(n + l) % WIDE][2 * r + (n + l) / WIDE] / query.sum[r];
+                if (valid[r] && c % 4 == 0 && d < c) store(y, at[r] + d, out);
+                for (int l = 0; valid[r] && c % 4 && l < 4; l++)
                     if (d + l < c) y[at[r] + d + l] = out[l];
             }
     }

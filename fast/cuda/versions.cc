@@ -1,4 +1,4 @@
-/* versions.cc -- the versions of CUDA kernels, by number and by name; see versions.h */
+/* versions.cc -- find a version by number or name; see versions.h */
 
 #include "versions.h"
 #include <string.h>

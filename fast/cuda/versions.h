@@ -1,6 +1,4 @@
-/* versions.h -- the versions of CUDA kernels, by number and by name
- *
- * In the library of emulated kernels, which runs them on the processor, slowly and checked (emulator.h). */
+/* versions.h -- find the version of an emulated kernel by number or name */
 
 #ifndef TWICETOLD_FAST_CUDA_VERSIONS_H
 #define TWICETOLD_FAST_CUDA_VERSIONS_H
@@ -11,13 +9,13 @@
 extern "C" {
 #endif
 
-/* All versions, in the order of their operators, each operator's from the first to the last. */
+/* All versions, sorted by operator and then from first to last; the declaration after the last is NULL. */
 extern const struct form_row cuda_forms[];
 
 /* Version number `at` of an operator, NULL after the last. */
 const struct form *operator_version_at(const struct declaration *d, int at);
 
-/* The version of that name, or NULL.  "cuda" is the last one that rounds as reals do. */
+/* The version of that name, or NULL.  "cuda" is the last version that does not round to fewer digits than a real. */
 const struct form *operator_version(const struct declaration *d, const char *name);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* activations.h -- the plain steps of reference/runtime/steps.h, a vector at a time */
+/* activations.h -- norms and softmax of reference/runtime/steps.h, with vectors */
 
 #ifndef TWICETOLD_FAST_STEPS_H
 #define TWICETOLD_FAST_STEPS_H
@@ -6,7 +6,6 @@
 #include <tgmath.h>
 #include "exponential.h"
 
-/* a . b */
 static inline real dot(const real *a, const real *b, size_t n)
 {
     vec sums = {0};
@@ -17,7 +16,7 @@ static inline real dot(const real *a, const real *b, size_t n)
     return sum + vec_sum(sums);
 }
 
-/* What normalises a row: 1 / max(|x|, 1e-12). */
+/* 1 / max(|x|, 1e-12). */
 static inline real normaliser(const real *x, size_t n)
 {
     real norm = sqrt(dot(x, x, n)), least = (real)1e-12;
@@ -50,19 +49,17 @@ static inline void norm_row(real *x, const real *gain, const real *bias, size_t 
     for (i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 
-/* softmax of scores that hold log2(e) already: x <- 2^x / sum 2^x, the largest taken off first. */
+/* Softmax of scores that include the factor log2(e): x <- 2^x / sum 2^x; the largest is subtracted first. */
 static inline void softmax_row(real *x, size_t n)
 {
     vec top = (vec){0} + x[0], sums = {0};
     real largest = x[0], total = 0;
     size_t whole = n - n % LANES, i;
 
-    /* Step 1: the largest. */
     for (i = 0; i < whole; i += LANES) top = vec_max(vec_loadu(x + i), top);
     for (; i < n; i++) top = vec_max((vec){0} + x[i], top);
     for (size_t l = 0; l < LANES; l++) largest = top[l] > largest ? top[l] : largest;
 
-    /* Step 2: powers of two, and their sum. */
     for (i = 0; i < whole; i += LANES) {
         vec power = exp2_vec(vec_loadu(x + i) - largest);
         vec_storeu(x + i, power);
@@ -72,7 +69,6 @@ static inline void softmax_row(real *x, size_t n)
     for (i = whole; i < n; i++) total += x[i];
     total += vec_sum(sums);
 
-    /* Step 3: the weights. */
     for (i = 0; i < n; i++) x[i] *= 1 / total;
 }
 

@@ -2,32 +2,30 @@
  *
  *     i  queries     j  keys     c  channels
  *
- * Each query keeps a running mean of the values under the weights so far (Milakov and Gimelshein, "Online normalizer
- * calculation for softmax", 2018; Dao et al., "FlashAttention", 2022):
+ * Each query keeps a running weighted sum of the values (Milakov and Gimelshein, "Online normalizer calculation for
+ * softmax", 2018; Dao et al., "FlashAttention", 2022):
  *
  *     top_i = a score near the largest so far        sum_i = sum_j w_ij
  *     w_ij  = exp(A_ij + R_ij - top_i)               o_ic  = sum_j w_ij v_jc
  *
- * When a larger score comes, sum_i and o_i shrink by exp(top_i - new top_i); at the end y = o / sum.
+ * A larger score scales sum_i and o_i by exp(top_i - new top_i); at the end y = o / sum.
  *
- * 1. Queries in the lanes: a vector holds one number of 16 queries, and no lane looks at another.  The softmax needs no
- *    sums across a vector, keys and values are read in place, and a last tile needs no padding.
+ * 1. Queries in the lanes: a vector holds one number of LANES queries.  The softmax needs no sums across a vector, keys
+ *    and values are read in place, and the last tile needs no padding.
  * 2. 8 rows by 3 vectors of sums in registers, 24 multiply-adds for 11 loads (4 by 3 with 16 registers).  Both
  *    products, keys with queries and values with weights, are this one loop.
- * 3. 2^x in registers (exponential.h).  The factor log2(e) that turns exp into it is part of the scale of the queries.
- * 4. Keys and values are not copied, even at a stride of 12 KiB, where rows share cache sets.
- * 5. top_i follows the largest score only when that exceeds it by a factor of 2^8; weights up to 2^8 are as exact as
- *    weights up to 1.  So o is rarely rescaled.
- * 6. 96 keys to a tile: more tiles read and write o more often.
+ * 3. 2^x in registers (exponential.h).  The scale of the queries includes the factor log2(e) that turns 2^x into exp.
+ * 4. Keys and values are not copied, even at a stride of 12 KiB, at which rows share cache sets.
+ * 5. top_i is raised only when a weight exceeds 2^8, so o is rarely rescaled.  Weights up to 2^8 are as exact as
+ *    weights up to 1.
+ * 6. 96 keys in a tile: with smaller tiles, o is read and written more often.
  *
- * Accuracy: the products of a tile are summed from zero and then added to o.  After a stretch of tiles, whose length is
- * about the root of their number, o is added to a second sum and begun anew.  With 3136 keys of like values one running
- * sum errs by 19 u, sums of tiles by 2.9 u, sums of stretches by 1.6 u (tests/msa/test_attention.c).
+ * 7. Accuracy: the products of a tile are summed from zero, then added to o.  After about sqrt(tiles) tiles (a stretch)
+ *    o is added to a second sum, and starts from zero again.
+ * 8. Division by `sum`, not multiplication by 1 / sum: the mean of equal scores stays exact.
  *
- * Division by `sum`, not multiplication by 1 / sum: the mean of equal scores stays exact.
- *
- * Tried without gain: the largest score from the registers of the product, 2^n added to the exponent, prefetching the
- * next tile, a polynomial of degree 5, unrolling the products further.
+ * Tried without gain: taking the largest score from the registers of the product; adding n to the exponent; prefetching
+ * the next tile; a polynomial of degree 5; unrolling the products further.
  *
  * Contract: fast/tuned/attention.h. */
 
@@ -50,20 +48,18 @@
 /* 64 bytes, by which a bias may overrun its last row. */
 #define OVERRUN (64 / LANE_BYTES)
 
-/* What top_i is before the first score: nothing finite lies below. */
+/* top_i before the first score: no finite score is lower. */
 #define LOWEST (-REAL_MAX)
 
-/* Some queries and what they have gathered.  Each array has `vectors` vectors
- * per entry, which hold one number of every query. */
+/* A group of queries and their running results.  Each entry of an array is `vectors` vectors: one number per query. */
 struct group {
-    vec *q, *o;               /* [channels] */
-    vec *sum, *top;           /* [1]; o and sum are one array */
-    size_t sums;                /* 1, or 2: behind o and sum, those of the stretches before */
-    size_t first, queries;      /* which of the call's queries these are */
-    size_t vectors;             /* WIDE or 1; lanes beyond the last query hold zeros */
+    vec *q, *o;                 /* [channels] */
+    vec *sum, *top;             /* [1]; sum follows o */
+    size_t sums;                /* 1, or 2: then o and sum of the earlier stretches follow */
+    size_t first, queries;      /* the first query, counted within the call, and how many */
+    size_t vectors;             /* WIDE or 1; lanes without a query are zero */
 };
 
-/* One tile of keys and their values, wherever they lie. */
 struct tile {
     const real *k, *v;
     size_t k_stride, v_stride, keys;
@@ -71,10 +67,10 @@ struct tile {
 
 /* ---- the products ---------------------------------------------------- */
 
-/* out_r (+)= sum_t a_rt b_t for this many rows r; out_r and b_t have `vectors` vectors each.  Callers pass constants
- * for rows and vectors, so that `sum` is registers.  It begins at zero; what out holds already is added last. */
+/* out_r = sum_t a_rt b_t for `rows` rows r, or with `add` out_r += that sum; out_r and b_t have `vectors` vectors.
+ * Callers pass constants for rows and vectors, so that `sum` is in registers. */
 INLINED void product_rows(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b,
-                                size_t terms, size_t rows, size_t vectors, bool add)
+                          size_t terms, size_t rows, size_t vectors, bool add)
 {
     vec sum[ROWS][WIDE];
 
@@ -95,7 +91,7 @@ INLINED void product_rows(vec *out, const real *a, size_t row_step, size_t term_
 
 /* The same for any number of rows. */
 INLINED void product(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b,
-                           size_t terms, size_t rows, size_t vectors, bool add)
+                     size_t terms, size_t rows, size_t vectors, bool add)
 {
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
         product_rows(out, a, row_step, term_step, b, terms, ROWS, vectors, add);
@@ -106,21 +102,21 @@ INLINED void product(vec *out, const real *a, size_t row_step, size_t term_step,
     }
 }
 
-/* ---- one group meets one tile ---------------------------------------- */
+/* ---- one group of queries, one tile of keys --------------------------- */
 
-/* s has room for a tile of scores; with_bias, it holds R on entry. */
-INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size_t channels,
-                          size_t vectors, bool with_bias)
+/* s is scratch for a tile of scores; with_bias, it holds R on entry. */
+INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size_t channels, size_t vectors,
+                    bool with_bias)
 {
     const real slack = 8;
     size_t entries = tile->keys * vectors;
 
-    /* Step 1: the scores, in powers of two. */
+    /* Step 1: the scores, times log2(e). */
     if (with_bias)
         for (size_t n = 0; n < entries; n++) s[n] *= LOG2_E;
     product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
 
-    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison must wait for the one before it. */
+    /* Step 2: the largest of each query; two chains of maxima, for even and odd keys, hide the latency. */
     vec even[WIDE], odd[WIDE];
     vec_mask outgrown = {0};
     for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
@@ -134,7 +130,7 @@ INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size
         outgrown |= even[v] > g->top[v] + slack;
     }
 
-    /* Step 3: shrink what was gathered where the top was outgrown; other queries shrink by 2^0. */
+    /* Step 3: raise the top of queries whose score exceeds it by more than `slack`; the others scale by 2^0. */
     if (vec_any(outgrown))
         for (size_t v = 0; v < vectors; v++) {
             vec top = vec_select(even[v] > g->top[v] + slack, even[v], g->top[v]);
@@ -153,7 +149,7 @@ INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size
         g->sum[v] += sum;
     }
 
-    /* Step 5: the values under these weights: summed over the tile, then added. */
+    /* Step 5: the weighted values, summed over the tile, then added to o. */
     product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
@@ -169,13 +165,13 @@ static void attend_single(const struct group *g, vec *s, const struct tile *tile
 
 /* ---- groups ---------------------------------------------------------- */
 
-/* Vectors of the groups' arrays for each vector of queries. */
+/* Vectors of all arrays of a group, for each vector of queries. */
 static size_t group_entries(size_t channels)
 {
     return 3 * channels + 3;
 }
 
-/* The group that begins at query `first` of `count`; first is a multiple of LANES. */
+/* The group of queries from `first` on, of `count`; first is a multiple of LANES. */
 static struct group group_at(vec *groups, size_t first, size_t count, size_t channels, size_t sums)
 {
     struct group g = {.sums = sums, .first = first, .queries = count - first};
@@ -189,8 +185,8 @@ static struct group group_at(vec *groups, size_t first, size_t count, size_t cha
     return g;
 }
 
-/* Queries into lanes, times `scale`; nothing gathered yet.  A square of channels
- * and queries at a time, as far as squares go; without a query, zeros. */
+/* Transposes the queries, times `scale`, into lanes, in squares of LANES channels; resets the running results.  Lanes
+ * without a query are zero. */
 static void group_open(const struct group *g, const real *q, size_t stride, size_t channels, real scale)
 {
     size_t whole = channels - channels % LANES, vectors = g->vectors;
@@ -216,7 +212,7 @@ static void group_open(const struct group *g, const real *q, size_t stride, size
     for (size_t v = 0; v < vectors; v++) g->top[v] += LOWEST;
 }
 
-/* The end of a stretch: o and sum to those of the stretches before. */
+/* At the end of a stretch, adds o and sum to those of the earlier stretches. */
 static void group_fold(const struct group *g, size_t channels)
 {
     size_t entries = (channels + 1) * g->vectors;
@@ -225,7 +221,7 @@ static void group_fold(const struct group *g, size_t channels)
     memset(g->o, 0, entries * sizeof *g->o);
 }
 
-/* y = o / sum of all stretches, out of the lanes again. */
+/* y = o / sum of all stretches, transposed back. */
 static void group_close(const struct group *g, real *y, size_t stride, size_t channels)
 {
     size_t whole = channels - channels % LANES, vectors = g->vectors;
@@ -249,7 +245,7 @@ static void group_close(const struct group *g, real *y, size_t stride, size_t ch
 
 /* ---- a block of queries ---------------------------------------------- */
 
-/* Keys and values from `first` on: where they lie, or made into `made`. */
+/* The tile from key `first` on: in place, or computed into `made`. */
 static struct tile tile_at(const struct attention *a, size_t first, real *made)
 {
     struct tile t = {.keys = a->keys - first};
@@ -267,7 +263,7 @@ static struct tile tile_at(const struct attention *a, size_t first, real *made)
     return t;
 }
 
-/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys need no second sum. */
+/* Tiles in a stretch: about the root of their number, but at least 8, so that few keys need no second sum. */
 static size_t stretch_of(size_t tiles)
 {
     size_t stretch = 8;
@@ -277,7 +273,7 @@ static size_t stretch_of(size_t tiles)
 
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block)
 {
-    /* Scores and what a bias may overrun; one tile of made keys and values; the groups. */
+    /* Scores and the overrun of a bias; one tile of computed keys and values; the groups. */
     size_t scores = (ATTENTION_TILE * WIDE + OVERRUN) * LANES, made, groups, most = SIZE_MAX / 4;
     if (channels > most || !size_multiply(&made, channels, 2 * ATTENTION_TILE)) return false;
     if (block > most || !size_multiply(&groups, (block / LANES + 1) * LANES, group_entries(channels))) return false;
@@ -308,20 +304,20 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
     size_t channels = a->channels, tiles = (a->keys + ATTENTION_TILE - 1) / ATTENTION_TILE;
     size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
 
-    /* Step 1: the workspace: scores, a made tile, groups. */
+    /* Step 1: divide the workspace. */
     vec *s = (vec *)workspace;
     real *made = (real *)(s + ATTENTION_TILE * WIDE + OVERRUN);
     vec *groups = (vec *)(made + 2 * ATTENTION_TILE * channels);
 
-    /* Step 2: queries into lanes; log2(e) in their scale makes exp a power of two. */
+    /* Step 2: queries into lanes; log2(e) in their scale turns exp into 2^x. */
     for (size_t i = 0; i < count;) {
         struct group g = group_at(groups, i, count, channels, sums);
         group_open(&g, a->q + (first + i) * a->q_stride, a->q_stride, channels, a->scale * LOG2_E);
         i += g.queries;
     }
 
-    /* Step 3: one tile of keys after another, met by every group.  A bias need not write
-     * lanes without a query: they are made zero first. */
+    /* Step 3: every group, for one tile of keys after another.  A bias may leave lanes without a query unwritten, so
+     * they are cleared first. */
     for (size_t j = 0; j < a->keys; j += ATTENTION_TILE) {
         struct tile tile = tile_at(a, j, made);
         for (size_t i = 0; i < count;) {
@@ -336,7 +332,7 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
         }
     }
 
-    /* Step 4: the means, out of the lanes. */
+    /* Step 4: the output. */
     for (size_t i = 0; i < count;) {
         struct group g = group_at(groups, i, count, channels, sums);
         group_close(&g, y + i * y_stride, y_stride, channels);
@@ -346,9 +342,9 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
 
 /* ---- relative positions ---------------------------------------------- */
 
-/* The reversed table holds the entry of i and j at the offset i - j, so that neighbouring queries of a row find theirs
- * side by side and in order.  Rows of the grid are copied in whole vectors; the next row overwrites the excess, and up
- * to LANES entries beyond the end are read. */
+/* The reversed table is indexed by i - j, so that the entries of neighbouring queries of a row are contiguous and in
+ * order.  Rows of the grid are copied in whole vectors.  The next row overwrites the excess; up to LANES entries beyond
+ * the end are read. */
 
 void attention_rpe_prepare(struct attention_rpe *rpe, struct arena *arena, const grid *g, size_t tables)
 {
@@ -385,8 +381,8 @@ struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, 
     return (struct attention_rpe_table){rpe->g, &rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
 }
 
-/* Where the table of the grid g would hold tokens first ... first + count - 1, were
- * they offsets: the entry of i and j is then centre + place of i - place of j. */
+/* The index of tokens first ... first + count - 1 in a grid with the rows of the table: the entry of i and j is
+ * centre + place of i - place of j. */
 static void places(size_t *place, const struct attention_rpe_table *table, size_t first, size_t count)
 {
     const grid *g = table->g, *tokens = &table->tokens;
@@ -405,14 +401,14 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
     size_t place_i[WIDE * LANES], place_j[ATTENTION_TILE], run[WIDE * LANES + 1], runs = 0;
     size_t centre = (table->g->offsets - 1) / 2;
 
-    /* Step 1: where rows of the grid begin among the queries. */
+    /* Step 1: runs of queries in one row of the grid. */
     places(place_i, table, i, queries);
     places(place_j, table, j, keys);
     for (size_t n = 0; n < queries; n++)
         if (n == 0 || place_i[n] != place_i[n - 1] + 1) run[runs++] = n;
     run[runs] = queries;
 
-    /* Step 2: row after row, a vector at a time. */
+    /* Step 2: copy each run for each key. */
     for (size_t t = 0; t < keys; t++)
         for (size_t n = 0; n < runs; n++) {
             const real *from = table->reversed + (centre + place_i[run[n]] - place_j[t]);
@@ -422,7 +418,7 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
         }
 }
 
-/* Whole vectors, and one that the last of them may run over into. */
+/* In whole vectors, plus one for the overrun. */
 size_t attention_written_width(size_t tokens)
 {
     return ((tokens + LANES - 1) / LANES + 1) * LANES;

@@ -1,22 +1,20 @@
-/* exponential.h -- 2^x in every lane, by arithmetic alone
+/* exponential.h -- 2^x in every lane, without branches, tables or integer conversions
  *
  * For a softmax, whose arguments are differences to (nearly) the largest score: x <= 127 (float) or 1023 (double).
  *
- *     2^x = 2^n 2^f,  n the whole number next to x,  -1/2 <= f <= 1/2
+ *     2^x = 2^n 2^f,  n the integer nearest to x,  -1/2 <= f <= 1/2
  *
- * 2^f is a polynomial 1 + f g(f) whose relative error is spread evenly (Remez' exchange, in 50 digits): at most 2.0e-9
- * at degree 6 for float and 3.4e-18 at degree 11 for double.  With the roundings of Horner's rule the result is within
- * 1.5 ulp of 2^x (test_attention.c).  2^0 is 1 exactly.
- *
- * Below the smallest normal exponent (x < -126.5, x < -1022.5) the result is 0; NaN stays NaN.  No branch, no table, no
- * conversion between integer and floating point. */
+ * 2^f is a minimax polynomial 1 + f g(f) (Remez exchange, in 50 digits), with relative error at most 2.0e-9 at degree 6
+ * for float and 3.4e-18 at degree 11 for double.  With the rounding of Horner's rule the result is within 1.5 ulp
+ * (test_attention.c).  2^0 is exactly 1.  If the result would be subnormal (x < -126.5, x < -1022.5), it is 0.  NaN
+ * gives NaN. */
 
 #ifndef TWICETOLD_EXPONENTIAL_H
 #define TWICETOLD_EXPONENTIAL_H
 
 #include "vec.h"
 
-/* exp(x) = 2^(x LOG2_E); the factor is best laid on what the scores are made of. */
+/* exp(x) = 2^(x LOG2_E).  Callers multiply the factor into the scale of the scores. */
 #define LOG2_E ((real)1.44269504088896340736)
 
 static inline vec exp2_vec(vec x)
@@ -37,12 +35,11 @@ static inline vec exp2_vec(vec x)
     const float round = 0x1.8p23f + 127, lowest = -127;
 #endif
 
-    /* Step 1: n.  The last digit of `round` is worth 1, so the sum is a whole number in its lowest bits, with the
-     * exponent's offset already added. */
+    /* Step 1: n.  The last bit of `round` is worth 1, so the low bits of the sum are n plus the exponent's offset. */
     vec_mask keep = ~(x <= lowest);
     vec sum = x + round;
 
-    /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127 gives the bits of 0. */
+    /* Step 2: 2^n: shift these bits into the exponent; n = -127 (double: -1023) gives 0. */
     vec power = (vec)((vec_bits)sum << MANTISSA);
 
     /* Step 3: 2^f by Horner's rule. */
@@ -50,7 +47,7 @@ static inline vec exp2_vec(vec x)
     for (int d = DEGREE - 2; d >= 0; d--) series = series * f + coefficient[d];
     series = series * f + 1;
 
-    /* Step 4: the product; far below the range neither n nor f was good. */
+    /* Step 4: the product; far below the range n and f are meaningless, so the mask clears the lane. */
     return (vec)((vec_mask)(series * power) & keep);
 }
 

@@ -1,4 +1,4 @@
-/* forms.c -- the tuned forms, and those that call libraries; see forms.h */
+/* forms.c -- the tuned forms, and lisa_fftw, which calls FFTW; see forms.h */
 
 #include "forms.h"
 #include "../../reference/runtime/forms.h"

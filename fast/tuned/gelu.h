@@ -1,15 +1,15 @@
-/* gelu.h -- GELU in every lane, exact to float
+/* gelu.h -- GELU in every lane, to float accuracy
  *
  *     gelu(x) = x Phi(x),  Phi the normal distribution function
  *
- * The tail below -u, u = |x|, falls nearly as a power of two whose exponent is a polynomial:
+ * With u = |x|, the exponent of the tail Phi(-u) is nearly a polynomial:
  *
  *     Phi(-u) = 2^-(1 + u q(u)),        gelu(x) = x Phi(-u) for x < 0, x (1 - Phi(-u)) else
  *
- * q has degree 7 and spreads the error of Phi over 0 <= u <= 6 evenly (weighted least squares): at most 1.7e-8, and
- * 4.3e-8 with the roundings of Horner's rule (test_chopd.c).  Beyond 6 Phi(-u) is below 1e-9 and goes on falling.
+ * q has degree 7 (weighted least squares).  The error of Phi is at most 1.7e-8 for 0 <= u <= 6, and 4.3e-8 with the
+ * rounding of Horner's rule (test_chopd.c).  For u > 6 Phi(-u) is below 1e-9, and the approximation still decreases.
  *
- * In double the C library's erf is called for each lane. */
+ * In double each lane calls the C library's erf. */
 
 #ifndef TWICETOLD_GELU_H
 #define TWICETOLD_GELU_H
@@ -37,7 +37,7 @@ static inline vec gelu_vec(vec x)
 #endif
 }
 
-/* y <- gelu(y), so many numbers. */
+/* y <- gelu(y), for `count` numbers. */
 static inline void gelu_row(real *y, size_t count)
 {
     size_t at = 0;
@@ -45,7 +45,7 @@ static inline void gelu_row(real *y, size_t count)
     if (at < count) vec_store_partial(y + at, gelu_vec(vec_load_partial(y + at, count - at)), count - at);
 }
 
-/* y <- sigma(y + b), a row of so many numbers; sigma is GELU, or nothing. */
+/* y <- sigma(y + b), for `count` numbers; sigma is GELU or the identity. */
 static inline void bias_and_gelu(real *y, const real *b, size_t count, bool with_gelu)
 {
     size_t at = 0;

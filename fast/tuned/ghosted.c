@@ -1,13 +1,13 @@
 /* ghosted.c -- a ghost head on self-attention; see ghosted.h
  *
- * Every channel has weights of its own, so no matrix product applies weights to values: N^2 C products are made, and
- * each meets its value.  The naive form writes N x N weights for every channel.  Here
+ * Each channel has different weights, so a matrix product cannot apply them: each of the N^2 C weights is computed, and
+ * multiplied by its value.
  *
- * 1. 16 queries of one head at a time have 16 x N weights, and no channel's weights are written.
- * 2. Lanes hold channels of one head, which share the weight of a pair.  Static matrices and values lie so that the
- *    next offset, and the next token, is the next vector; rows of the grid may have any length.
- * 3. The static matrices depend on offsets only: 4 queries that meet 4 keys in rows of the grid have 7 offsets, so 34
- *    loads serve 32 multiply-adds instead of 64.
+ * 1. The softmax of 16 queries of one head is stored; the weights of a channel are computed in registers.
+ * 2. Lanes hold channels of one head, which share the softmax of a pair.  In the static matrices and the values, the
+ *    next offset or token is the next vector, so rows of the grid may have any length.
+ * 3. The static matrices depend only on the offset.  4 queries and 4 keys in rows of the grid have 7 offsets, so 32
+ *    multiply-adds need 34 loads instead of 64.
  *
  *     i  queries     j  keys     a  heads     l  lanes
  *
@@ -18,9 +18,9 @@
 
 /* ---- pairs of tokens ------------------------------------------------------- */
 
-/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k for a few queries and keys side by side in a row of the
- * grid; callers pass constants for both numbers. */
-INLINED void meet(vec *sum, const vec *factor, const vec *summand, const real *w, size_t w_stride,
+/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, for neighbouring queries of one row of the grid and
+ * neighbouring keys of another.  Callers pass constants for both numbers. */
+INLINED void add_pairs(vec *sum, const vec *factor, const vec *summand, const real *w, size_t w_stride,
                   const vec *v, size_t queries, size_t keys)
 {
     vec f[7], s[7];
@@ -37,22 +37,24 @@ INLINED void meet(vec *sum, const vec *factor, const vec *summand, const real *w
         }
 }
 
-/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all keys; `at` is its number in
- * [h][vectors].  For accuracy each row of keys is summed from zero, and then the rows. */
+/* One vector of channels, number `at` of [h][vectors], for queries i, i + 1, ... of a row of the grid and all keys.
+ * For accuracy each row of keys is summed from zero. */
 INLINED void weigh(vec *sum, const struct ghosted *ghosted, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {
     const grid *g = &p->windows.grid;
-    size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - ghosted->place[i];
+    size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1];
+    size_t centre = at * P + (P - 1) / 2 - ghosted->place[i];
     const vec *v = ghosted->values + at * N;
 
     for (size_t q = 0; q < queries; q++) sum[q] = (vec){0};
     for (size_t j = 0; j < N; j += row) {
-        const vec *factor = ghosted->factor + centre + ghosted->place[j], *summand = ghosted->summand + centre + ghosted->place[j];
+        const vec *factor = ghosted->factor + centre + ghosted->place[j];
+        const vec *summand = ghosted->summand + centre + ghosted->place[j];
         vec part[4] = {{0}};
         size_t x = 0;
-        for (; x + 4 <= row; x += 4) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 4);
-        for (; x < row; x++) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 1);
+        for (; x + 4 <= row; x += 4) add_pairs(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 4);
+        for (; x < row; x++) add_pairs(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 1);
         for (size_t q = 0; q < queries; q++) sum[q] += part[q];
     }
 }
@@ -71,7 +73,7 @@ static void weigh_one(vec *sum, const struct ghosted *ghosted, const struct msa_
 
 /* ---- a block of queries ------------------------------------------------------ */
 
-/* map [count][N]: the weights of head a. */
+/* map [count][N]: the softmax of head a. */
 static void weights(real *map, const struct ghosted *ghosted, const struct msa_problem *p, const real *q,
                     size_t a, size_t first, size_t count)
 {
@@ -79,7 +81,8 @@ static void weights(real *map, const struct ghosted *ghosted, const struct msa_p
     size_t N = p->heads.N, c = p->heads.c, row = g->size[g->axes - 1];
     const real *rpe = p->rpe ? ghosted->rpe + (p->rpe_columns > 1 ? a * g->offsets : 0) : NULL;
 
-    linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, ghosted->keys + a * N * c, NULL, count, c, N);
+    linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, ghosted->keys + a * N * c, NULL, count, c,
+               N);
     for (size_t i = 0; i < count; i++) {
         real *map_i = map + i * N;
         for (size_t j = 0; rpe && j < N; j += row) {
@@ -100,7 +103,7 @@ void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, r
     for (size_t a = 0; a < p->heads.h; a++) {
         weights(map, ghosted, p, qkv, a, first, count);
         for (size_t n = 0, some; n < count; n += some) {
-            /* Step 1: four queries, where they are left in this row of the grid. */
+            /* Step 1: four queries at a time, if this row of the grid has as many left. */
             size_t i = first + n;
             some = n + 4 <= count && i % row + 4 <= row ? 4 : 1;
             for (size_t v = 0; v < ghosted->vectors; v++) {
@@ -109,7 +112,7 @@ void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, r
                 if (some == 4) weigh_four(sum, ghosted, p, at, map + n * N, i);
                 else weigh_one(sum, ghosted, p, at, map + n * N, i);
 
-                /* Step 2: to the places of their channels. */
+                /* Step 2: store them in the channels of the head. */
                 for (size_t q = 0; q < some; q++)
                     for (size_t l = 0; l < LANES && l < left; l++)
                         y[(i + q) * C + ghost_channel(&p->ghost, a, v * LANES + l)] = sum[q][l];
@@ -138,17 +141,20 @@ void ghosted_gather(const struct ghosted *ghosted, const struct msa_problem *p, 
 
 void ghosted_prepare(struct ghosted *ghosted, struct arena *arena, const struct msa_problem *p)
 {
-    bool there = p->ghost.add != NULL;
-    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.grid.offsets;
+    bool ghost = p->ghost.add != NULL;
+    size_t N = p->heads.N, h = ghost ? p->heads.h : 0, P = p->windows.grid.offsets;
 
     ghosted->vectors = (p->heads.c - 1) / LANES + 1;
     ghost_prepare(&ghosted->ghost, arena, LOAD_SCRATCH, &p->ghost);
-    arena_objects(arena, PERSISTENT, &ghosted->place, "the places of tokens", there ? N : 0, 1, sizeof *ghosted->place);
-    arena_reals(arena, PERSISTENT, &ghosted->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P);
-    arena_objects(arena, PERSISTENT, &ghosted->factor, "factors in lanes", h * ghosted->vectors, P, sizeof *ghosted->factor);
-    arena_objects(arena, PERSISTENT, &ghosted->summand, "summands in lanes", h * ghosted->vectors, P, sizeof *ghosted->summand);
+    arena_objects(arena, PERSISTENT, &ghosted->place, "the places of tokens", ghost ? N : 0, 1, sizeof *ghosted->place);
+    arena_reals(arena, PERSISTENT, &ghosted->rpe, "relative positions", ghost && p->rpe ? p->rpe_columns : 0, P);
+    arena_objects(arena, PERSISTENT, &ghosted->factor, "factors in lanes", h * ghosted->vectors, P,
+                  sizeof *ghosted->factor);
+    arena_objects(arena, PERSISTENT, &ghosted->summand, "summands in lanes", h * ghosted->vectors, P,
+                  sizeof *ghosted->summand);
     arena_reals(arena, PER_RUN, &ghosted->keys, "the keys of an image", h, N, p->heads.c);
-    arena_objects(arena, PER_RUN, &ghosted->values, "values in lanes", h * ghosted->vectors, N, sizeof *ghosted->values);
+    arena_objects(arena, PER_RUN, &ghosted->values, "values in lanes", h * ghosted->vectors, N,
+                  sizeof *ghosted->values);
     arena_reals(arena, PER_THREAD, &ghosted->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N);
 }
 
@@ -159,7 +165,7 @@ void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p)
 
     if (!p->ghost.add) return;
 
-    /* Step 1: where offsets are found, and the relative positions at them. */
+    /* Step 1: the indices of offsets, and the relative positions. */
     for (size_t i = 0; i < p->heads.N; i++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, g, i);

@@ -1,17 +1,13 @@
-/* msa.c -- self-attention over the tiled kernel
+/* msa.c -- self-attention by the tiled attention
  *
- * Weights are repacked once (packed_linear.h), and a few images at a time go all the way from x to y (batch.h).
- * Without windows the queries are cut into blocks, and keys and values are read where the projection left them; a
- * window is copied first (tiled_hearts.h).
- *
- * A seam of shifted windows is no mask: the sides of a window are attended one after another, each a smaller window.  7
- * x 7 tokens shifted by 3 have sides of 4 x 4, 4 x 3, 3 x 4 and 3 x 3, 625 pairs instead of 2401.  A side is a box of
- * the plane, so its rows are copied as runs and its offsets are those of the grid.
- *
- * All windows share their embeddings.  If a window is at most one tile of keys, its R and that of each kind of side are
- * written while loading; larger ones read the table.
- *
- * With a ghost head every channel has weights of its own: ghosted.h.
+ * 1. Weights are repacked once (packed_linear.h).  A few images at a time go through all steps (batch.h).
+ * 2. Without windows, queries are divided into blocks, and keys and values are read in place.  A window is copied first
+ *    (tiled_attention.h).
+ * 3. Shifted windows need no mask: each side of a seam is a smaller window.  A window of 7 x 7 tokens, shifted by 3,
+ *    has sides of 4 x 4, 4 x 3, 3 x 4 and 3 x 3 tokens: 625 pairs instead of 2401.
+ * 4. All windows share the table of relative positions.  If a window is at most one tile of keys, load writes R of
+ *    each kind of side; larger windows read the table.
+ * 5. With a ghost head the channels of a head have different weights: ghosted.h.
  *
  * Contract: reference/msa.h. */
 
@@ -26,11 +22,11 @@ struct msa_fast {
     struct attention_rpe rpe;
     struct tiled tiled;
     struct ghosted ghosted;
-    real *written;              /* [tables][kinds of sides][entries][width]: R, or NULL */
+    real *written;              /* [tables][kinds of sides][entries][width]: R, or NULL (see 4.) */
 };
 HEADS_FIRST(struct msa_fast);
 
-/* Sides by their height and width: whole, before the seam, or behind it. */
+/* Kinds of sides: along each axis whole, before the seam, or after it. */
 static size_t kinds(const struct msa_problem *p) { return p->windows.shift ? 9 : 1; }
 
 static size_t kind_of(const struct msa_problem *p, const struct window_region *box)
@@ -39,7 +35,7 @@ static size_t kind_of(const struct msa_problem *p, const struct window_region *b
     return row * 3 + (box->columns == s ? 0 : box->left ? 2 : 1);
 }
 
-/* R of one kind of side, for a table. */
+/* R of the kind of side that `box` is, for a table. */
 static real *written_at(const struct msa_fast *f, const struct msa_problem *p, size_t table,
                         const struct window_region *box)
 {
@@ -47,15 +43,14 @@ static real *written_at(const struct msa_fast *f, const struct msa_problem *p, s
     return f->written + (table * kinds(p) + kind_of(p, box)) * most * attention_written_width(most);
 }
 
-/* A box of a window's tokens, as a grid. */
-static void meet_in(struct attention_rpe_table *table, const struct window_region *box)
+/* Restricts a table to the tokens of a box. */
+static void restrict_to(struct attention_rpe_table *table, const struct window_region *box)
 {
     table->tokens.size[0] = box->rows;
     table->tokens.size[1] = box->columns;
     table->tokens.tokens = box->rows * box->columns;
 }
 
-/* One window, a side after the other. */
 static void attend_window(const struct head *head, struct attention a, struct attention_rpe_table *table)
 {
     const struct msa_problem *p = head->plan->params;
@@ -64,7 +59,7 @@ static void attend_window(const struct head *head, struct attention a, struct at
     for (size_t side = 0; side < windows_regions(&p->windows, head->part); side++) {
         const struct window_region box = windows_region(&p->windows, head->part, side);
         struct attention_written written;
-        meet_in(table, &box);
+        restrict_to(table, &box);
         if (f->written) {
             written.width = attention_written_width(box.rows * box.columns);
             written.r = written_at(f, p, f->rpe.tables > 1 ? head->number : 0, &box);
@@ -75,7 +70,7 @@ static void attend_window(const struct head *head, struct attention a, struct at
     }
 }
 
-/* One block of queries against all keys, or one window. */
+/* One block of queries with all keys, or one window. */
 static void attend(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
@@ -89,7 +84,6 @@ static void attend(const struct head *head)
     else tiled_block(head, a, &f->tiled);
 }
 
-/* One image, with a ghost head. */
 static void run_ghosted(const struct team *t)
 {
     const struct msa_problem *p = t->plan->params;
@@ -97,7 +91,7 @@ static void run_ghosted(const struct team *t)
     size_t blocks = ghosted_blocks(p->heads.N);
     real *map = arena_thread(&t->plan->arena, f->ghosted.map, t->thread);
 
-    /* Step 1: query, key and value; keys and values as the blocks want them. */
+    /* Step 1: query, key and value; keys and values in the layout of the blocks. */
     heads_project(t);
     team_barrier(t);
     ghosted_gather(&f->ghosted, p, t, f->heads.qkv);
@@ -119,7 +113,7 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : chunk_images(N, p->heads.B);
     const size_t sides[] = {s, s};
-    grid meeting = p->windows.grid;       /* the tokens that meet each other */
+    grid meeting = p->windows.grid;       /* the grid of queries and keys */
 
     tiled_prepare(&f->tiled, plan,
                   (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->heads.c},
@@ -137,7 +131,7 @@ static status prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* R of every kind of side: the windows at the four corners have all of them. */
+/* R of every kind of side; the four corner windows contain all kinds. */
 static void write_sides(struct msa_fast *f, const struct msa_problem *p)
 {
     const struct windows *w = &p->windows;
@@ -148,12 +142,11 @@ static void write_sides(struct msa_fast *f, const struct msa_problem *p)
             for (size_t side = 0; side < windows_regions(w, corner[n]); side++) {
                 const struct window_region box = windows_region(w, corner[n], side);
                 struct attention_rpe_table table = attention_rpe_table(&f->rpe, t);
-                meet_in(&table, &box);
+                restrict_to(&table, &box);
                 attention_write(written_at(f, p, t, &box), &table);
             }
 }
 
-/* A window looks at the middle of the grid's table. */
 static status load(struct plan *plan)
 {
     const struct msa_problem *p = plan->params;

@@ -1,19 +1,14 @@
 /* packed_linear.c -- linear maps with their weights repacked once; see packed_linear.h
  *
- * Some tokens by some vectors of outputs are sums in registers: 6 tokens by 4 vectors, 8 by 3.  For each input these
- * are 4 loads and 6 repeated numbers, or 3 and 8, for 24 multiply-adds.  A panel comes from the second cache while the
- * tokens pass by it.  Meanwhile the next panel, which may lie in memory, is prefetched.
+ * 1. Blocks of 6 tokens by 4 vectors of outputs, or 8 by 3, are summed in registers.  Each input takes 4 loads and 6
+ *    broadcasts, or 3 and 8, for 24 multiply-adds.  With 16 registers, blocks are 4 by 3: three more registers hold
+ *    the weights, and one the input.
+ * 2. A panel stays in the second cache for a group of tokens.  Meanwhile the next panel is prefetched.
+ * 3. Stores of whole vectors and of partial ones are separate.  If one store of a sum is partial, GCC keeps all sums
+ *    in memory.
+ * 4. Panel widths differ by at most one vector, since a panel of one vector needs as many loads as multiply-adds.
  *
- * With 16 registers, 4 rows by 3 vectors are sums; three registers hold the weights, each loaded once, and one the
- * input.
- *
- * The sums must not be an array in memory, where gcc keeps them if one of their stores is of a part of a vector: so
- * whole stores and those of a part are separate.
- *
- * Panels are almost equally wide, since a panel of 1 vector loads as much as it adds.  Beyond a few hundred tokens a
- * BLAS, which repacks the tokens too, is as fast: hence one image after the other.
- *
- * Tried without gain: inputs in parts, so that a panel fits the first cache; 7 rows by 4 and 5 by 5; 6 by 2 with 16
+ * Tried without gain: parts of the inputs, so that a panel fits the first cache; 7 rows by 4 and 5 by 5; 6 by 2 with 16
  * registers; larger chunks. */
 
 #include "packed_linear.h"
@@ -22,8 +17,8 @@
 #include "vec.h"
 #include "transpose.h"
 
-/* So many sums are in registers: 24 of 32, or 12 of 16.  Panels of fewer vectors meet more
- * tokens at a time; above 8, sums wait for nothing, and the tokens' loads are what counts. */
+/* Sums in registers: 24 of 32, or 12 of 16.  Narrower panels use more tokens in a block, but at most 8: more would not
+ * hide more latency. */
 #if LANE_REGISTERS == 32
 #define SUMS 24
 #define WIDE 4
@@ -34,12 +29,11 @@
 #define MOST_ROWS 8
 #define ROWS(vectors) (SUMS / (vectors) < MOST_ROWS ? SUMS / (vectors) : MOST_ROWS)
 
-/* Tokens of an item of work, and at least so many of a group of them. */
+/* Tokens in a chunk; the least number of tokens in a group of chunks. */
 #define CHUNK 48
 #define GROUP 256
 
-/* Reals of a cache line. */
-#define LINE (64 / sizeof(real))
+#define LINE (64 / sizeof(real))       /* reals in a cache line */
 
 static size_t vectors_of(const struct linear *map) { return (map->out + LANES - 1) / LANES; }
 static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WIDE - 1) / WIDE; }
@@ -57,7 +51,7 @@ static size_t panel_at(size_t *vectors, const struct linear *map, size_t panel)
     return first;
 }
 
-/* The panel that an output lies in: there, or next to where equal panels would have it. */
+/* Index of the panel that holds this output: start at the equal split, and step to a neighbour. */
 static size_t panel_of(const struct linear *map, size_t out)
 {
     size_t vectors, panel = out / LANES * panels_of(map) / vectors_of(map);
@@ -66,7 +60,7 @@ static size_t panel_of(const struct linear *map, size_t out)
     return panel;
 }
 
-/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in registers. */
+/* Packs LANES outputs into the panel at `to`, transposing squares in registers. */
 static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
 {
     vec_store(to, bias ? vec_loadu(bias) : (vec){0});
@@ -84,9 +78,9 @@ static void load_vector(real *to, size_t width, const real *weight, size_t strid
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias)
 {
-    /* The last row of all brings zeros behind it, up to a whole vector. */
+    /* The call that packs the last row also writes the padding zeros. */
     size_t end = first + rows < map->out ? first + rows : vectors_of(map) * LANES;
-    if (!rows) return;                          /* a map may have no outputs, and so no panel */
+    if (!rows) return;                          /* a map without outputs has no panel */
     for (size_t panel = panel_of(map, first); panel < panels_of(map); panel++) {
         size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
         real *to = map->panels + from * (map->in + 1);
@@ -114,9 +108,9 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
     linear_packed_load(map, first, rows, weight, map->in, bias);
 }
 
-/* y of this many tokens and one panel, of whose last vector `last` outputs are written.  In x tokens are `token` reals
+/* y of `rows` tokens and one panel; only `last` lanes of its last vector are stored.  In x, tokens are `token` reals
  * apart and inputs `input`; one of the two is 1.  Callers pass constants for that one, for rows and for vectors, so
- * that `sum` is registers.  Each input prefetches a line of the next panel at `ahead`. */
+ * that `sum` is in registers.  Each input prefetches one line of the next panel, at `ahead`. */
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
@@ -132,7 +126,7 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * token + n * input] * weight[v];
     }
-    if (last == LANES) {        /* apart from the rest, so that `sum` is registers */
+    if (last == LANES) {        /* separate, so that `sum` stays in registers */
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) vec_storeu(y + r * y_stride + v * LANES, sum[r][v]);
     } else {
@@ -144,8 +138,8 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* Tokens first ... end - 1 by one panel, in blocks of almost equal size.  `sent` lines of the next panel have been
- * prefetched; returns how many then have. */
+/* `tokens` tokens and one panel, in blocks of almost equal size.  `sent` lines of the next panel have been prefetched;
+ * returns the new number. */
 INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                               size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
 {
@@ -168,8 +162,8 @@ INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t to
     return sent;
 }
 
-/* One chunk of tokens meets one panel. */
-INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token, size_t input,
+/* The same for panel number `panel` of a map. */
+INLINED size_t apply_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input,
                            const struct linear *map, size_t panel, size_t sent, size_t tokens)
 {
     size_t vectors, out = panel_at(&vectors, map, panel) * LANES, in = map->in;
@@ -187,10 +181,11 @@ INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* A group of tokens meets one panel after another, chunk by chunk.  Its part of x and y, a megabyte in float, stays in
- * the second cache; a group has at least GROUP tokens, since each reads all weights. */
-INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
-                      size_t tokens, size_t part, size_t parts)
+/* All tokens and panels.  The tokens are divided into groups.  For each panel, the chunks of a group follow each other.
+ * A group's x and y, one megabyte in float, fit the second cache.  A group has at least GROUP tokens, since each group
+ * reads all weights. */
+INLINED void apply_all(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
+                       size_t tokens, size_t part, size_t parts)
 {
     size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
     size_t panels = panels_of(map), chunks = (tokens + groups * CHUNK - 1) / (groups * CHUNK), sent = 0;
@@ -201,7 +196,7 @@ INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, siz
         size_t group = item / chunks / panels, chunk = group * chunks + item % chunks;
         size_t first = share(tokens, chunk, groups * chunks), end = share(tokens, chunk + 1, groups * chunks);
         if (item % chunks == 0) sent = 0;
-        sent = chunk_meets(y + first * y_stride, y_stride, x + first * token, token, input, map,
+        sent = apply_panel(y + first * y_stride, y_stride, x + first * token, token, input, map,
                            item / chunks % panels, sent, end - first);
     }
 }
@@ -209,13 +204,13 @@ INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, siz
 static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
                   size_t tokens, size_t part, size_t parts)
 {
-    all_meet(y, y_stride, x, x_stride, 1, map, tokens, part, parts);
+    apply_all(y, y_stride, x, x_stride, 1, map, tokens, part, parts);
 }
 
 void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
                           size_t tokens)
 {
-    all_meet(y, y_stride, planes, 1, plane, map, tokens, 0, 1);
+    apply_all(y, y_stride, planes, 1, plane, map, tokens, 0, 1);
 }
 
 const struct linear_kind linear_packed = {8, prepare, load, apply};

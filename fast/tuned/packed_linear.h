@@ -1,13 +1,13 @@
-/* packed_linear.h -- linear maps whose weights are repacked once, in the order in which they are read
+/* packed_linear.h -- linear maps whose weights are repacked once, when a plan is loaded
  *
- * y = x W^T + b, as linear.h has it.  A BLAS repacks W in every call; here it is done when a plan is loaded.  Several
- * maps of the same input make one, their rows one after the other.
+ * y = x W^T + b, as in linear.h.  A BLAS repacks W in every call.  Several maps of the same input can be one map, with
+ * their rows one after another.
  *
- * Panels of a few vectors of outputs, [1 + in][vectors LANES]: the bias, then one row for each input.  All are almost
- * equally wide, and the last is filled up with zeros.
+ * Outputs are divided into panels of a few vectors, [1 + in][vectors LANES]: the bias, then one row for each input.
+ * Panel widths differ by at most one vector; the last panel is padded with zeros.
  *
- * Each output is one sum in the order of the inputs, the same to the last bit however tokens and panels are divided.
- * Memory: the weights once more, out rounded up to LANES.  Multiply-adds: tokens in out. */
+ * Each output is one sum, in the order of the inputs.  Its bits do not depend on how tokens and panels are divided.
+ * Memory: a copy of the weights, out rounded up to LANES.  Multiply-adds: tokens in out. */
 
 #ifndef TWICETOLD_PACKED_LINEAR_H
 #define TWICETOLD_PACKED_LINEAR_H
@@ -16,12 +16,12 @@
 
 extern const struct linear_kind linear_packed;
 
-/* For weights that change in a run: rows of W, `stride` apart, into a map {&linear_packed, in, out} whose panels are
- * the caller's, (in + 1) out reals, out rounded up to LANES, aligned to 64 bytes. */
+/* For weights that change during a run: packs rows of W, `stride` apart, into a map {&linear_packed, in, out} with
+ * panels of the caller: (in + 1) out reals, out rounded up to LANES, aligned to 64 bytes. */
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias);
 
-/* y of tokens in planes, one for each input: input n of token t is planes[n * plane + t]. */
+/* y from planes: input n of token t is planes[n * plane + t]. */
 void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
                           size_t tokens);
 

@@ -1,9 +1,9 @@
-/* registers.h -- how many registers for vectors the processor has; tests replace it */
+/* registers.h -- number of vector registers of the processor */
 
 #ifndef TWICETOLD_REGISTERS_H
 #define TWICETOLD_REGISTERS_H
 
-#ifndef LANE_REGISTERS          /* make cross MACHINE=wide says 32 where there are fewer */
+#ifndef LANE_REGISTERS          /* `make wide` sets it to 32 */
 #if defined __AVX512F__ || defined __aarch64__
 #define LANE_REGISTERS 32
 #else

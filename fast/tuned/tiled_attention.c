@@ -1,10 +1,9 @@
-/* tiled_attention.c -- blocks of queries and windows of tokens, by the tiled attention; see tiled_hearts.h */
+/* tiled_attention.c -- blocks of queries and windows of tokens, by the tiled attention; see tiled_attention.h */
 
 #include "tiled_attention.h"
 #include <string.h>
 
-/* Keys and values that fit the second cache are read once for each ATTENTION_BLOCK queries; larger ones for more
- * queries. */
+/* Blocks are small if keys and values fit the second cache. */
 static size_t block_of(const struct attention *a, size_t heads, size_t threads)
 {
     if (a->keys <= ATTENTION_BYTES / sizeof(real) / (2 * a->channels)) return ATTENTION_BLOCK;
@@ -23,7 +22,7 @@ void tiled_prepare(struct tiled *tiled, struct plan *plan, struct attention a, s
     arena_reals(arena, PER_THREAD, &tiled->y, "the output of a window", entries, channels);
 }
 
-/* One block of rows of Y, which begins at y. */
+/* Block number `block` of Y; y points at row 0. */
 static void attend(real *y, size_t y_stride, const struct attention *a, size_t block, const struct tiled *tiled,
                    real *workspace)
 {
@@ -41,8 +40,7 @@ void tiled_block(const struct head *head, struct attention a, const struct tiled
     attend(head->y, head->y_stride, &a, head->part, tiled, head_thread(head, tiled->workspace));
 }
 
-/* One row of a side: columns tokens, of which the first `there` lie one after another
- * on the plane and the others are padding. */
+/* One row of a side: `there` tokens from `token` on; the other columns are padding. */
 struct window_row { size_t token, there; };
 
 static struct window_row row_of(const struct windows *windows, size_t window, const struct window_region *box, size_t r)
@@ -58,10 +56,11 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
                   const real *padding, const struct tiled *tiled)
 {
     const struct window_region box = windows_region(windows, head->part, side);
-    size_t c = a.channels, bytes = c * sizeof(real), key = (size_t)(head->k - head->q), value = (size_t)(head->v - head->q);
-    real *q = head_thread(head, tiled->q), *k = head_thread(head, tiled->k), *v = head_thread(head, tiled->v), *y = head_thread(head, tiled->y);
+    size_t c = a.channels, bytes = c * sizeof(real);
+    size_t key = (size_t)(head->k - head->q), value = (size_t)(head->v - head->q);
+    real *q = head_thread(head, tiled->q), *k = head_thread(head, tiled->k), *v = head_thread(head, tiled->v);
+    real *y = head_thread(head, tiled->y);
 
-    /* Step 1: rows in. */
     for (size_t r = 0, t = 0; r < box.rows; r++) {
         const struct window_row row = row_of(windows, head->part, &box, r);
         for (size_t n = 0; n < box.columns; n++, t++) {
@@ -72,7 +71,6 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
         }
     }
 
-    /* Step 2: attention. */
     a.q = q;
     a.k = k;
     a.v = v;
@@ -81,7 +79,6 @@ void tiled_window(const struct head *head, struct attention a, const struct wind
     for (size_t block = 0; block < tiled_blocks(tiled, a.queries); block++)
         attend(y, c, &a, block, tiled, head_thread(head, tiled->workspace));
 
-    /* Step 3: rows out. */
     for (size_t r = 0; r < box.rows; r++) {
         const struct window_row row = row_of(windows, head->part, &box, r);
         for (size_t n = 0; n < row.there; n++)

@@ -1,19 +1,17 @@
-/* transpose.h -- a square of LANES by LANES numbers, transposed, or summed over its lanes
+/* transpose.h -- transpose LANES vectors, or sum each over its lanes
  *
- * Numbers that lie side by side in memory go to the same lane of consecutive vectors, and back: it is its own inverse.
- * Where each vector becomes one number, the sum of its lanes, the same shuffles serve, and both vectors that one of
- * them leaves are added.
+ * Step 1 transposes squares of 4 by 4 within groups of four lanes; step 2 exchanges whole groups.  On x86-64, moves
+ * within 16 bytes are one cheap instruction; moves across need more instructions (AVX2) or slower ones (AVX-512).
  *
- * Groups of four lanes are transposed first, and then whole groups change places.  Within 16 bytes x86-64 moves numbers
- * by one cheap instruction; across them AVX2 needs more instructions, and AVX-512 slower ones. */
+ * For sums over lanes, the same shuffles are used, and the two results of each pair are added. */
 
 #ifndef TWICETOLD_TRANSPOSE_H
 #define TWICETOLD_TRANSPOSE_H
 
 #include "vec.h"
 
-/* Of each group: numbers of a and b in turns, from the lower half of a group or the upper; pairs of lanes likewise; and
- * of all groups those with even numbers, or odd ones, of a and then of b. */
+/* ONES: within each group, lanes of a and b alternately, from the lower or upper half of the group.  TWOS: the same
+ * with pairs of lanes.  GROUPS: the even or odd groups of a, then those of b. */
 #if LANES == 16
 #define ONES_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
 #define ONES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
@@ -38,6 +36,7 @@
 #define ONES_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #endif
 
+/* square[i][j] <-> square[j][i] */
 static inline void vec_transpose(vec square[LANES])
 {
 #if LANES == 2
@@ -55,7 +54,7 @@ static inline void vec_transpose(vec square[LANES])
         row[3] = TWOS_HIGH(b, d);
     }
 
-    /* Step 2: a square of 2 by 2 of them, or of 4 by 4. */
+    /* Step 2: the 2 by 2 or 4 by 4 groups. */
 #if LANES == 8
     for (vec *row = square; row < square + 4; row++) {
         const vec a = row[0], b = row[4];
@@ -75,7 +74,7 @@ static inline void vec_transpose(vec square[LANES])
 #endif
 }
 
-/* The sums over the lanes of LANES vectors, in their order; the vectors are lost. */
+/* Lane n of the result is the sum over the lanes of s[n]; overwrites s. */
 INLINED vec vec_sums(vec s[LANES])
 {
 #pragma GCC unroll 8

@@ -1,8 +1,8 @@
 /* vec.h -- a vector of LANES reals
  *
- * The widest vector of the machine that the compiler was told to build for: 64 bytes with AVX-512, 32 with AVX, 16
- * anywhere else (SSE2, NEON, or plain registers).  Arithmetic is the vector extension of GCC and clang, without
- * intrinsics: + - * on whole vectors, and a scalar operand is repeated.  L is LANES throughout fast/. */
+ * The widest vector of the target machine: 64 bytes with AVX-512, 32 with AVX, otherwise 16 (SSE2, NEON, or scalar
+ * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * on whole vectors; a
+ * scalar operand is repeated in every lane.  L is LANES throughout fast/. */
 
 #ifndef TWICETOLD_VEC_H
 #define TWICETOLD_VEC_H
@@ -11,7 +11,7 @@
 #include "../../reference/runtime/real.h"
 #include "registers.h"
 
-#ifndef LANE_BYTES              /* make cross MACHINE=wide asks for more than the machine has */
+#ifndef LANE_BYTES              /* `make wide` sets it to 64 */
 #if defined __AVX512F__
 #define LANE_BYTES 64
 #elif defined __AVX__
@@ -27,24 +27,23 @@
 #define LANES (LANE_BYTES / 4)
 #endif
 
-/* Functions whose arguments are constants where they are called: every loop over
- * such an argument is unrolled, and small arrays of lanes become registers. */
+/* For functions that are called with constant arguments: the compiler unrolls loops over such an argument, and keeps
+ * small arrays of vectors in registers. */
 #define INLINED static inline __attribute__((always_inline))
 
 typedef real vec __attribute__((vector_size(LANE_BYTES), may_alias));
 typedef real vec_unaligned __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(real))));
 
-/* A complex number per lane.  In memory, L real parts and then L imaginary
- * parts, aligned to a vector: a point is POINT reals. */
+/* A complex number per lane.  In memory, L real parts, then L imaginary parts, aligned to a vector. */
 typedef struct point { vec re, im; } point;
 #define POINT ((size_t)2 * LANES)
 
-/* The vector at `from`, which is aligned to a vector, or only to a real. */
+/* The vector at `from`, aligned to a vector; loadu: aligned to a real. */
 static inline vec vec_load(const real *from) { return *(const vec *)from; }
 static inline vec vec_loadu(const real *from) { return *(const vec_unaligned *)from; }
 
-/* `a`, in a register from here on, loaded once.  GCC would load a vector again for every multiply-add that uses it, if
- * 16 registers leave few to spare, and unaligned ones for each shuffle. */
+/* Loads `a` once and keeps it in a register.  Without this, GCC loads a vector again for every multiply-add if
+ * registers are scarce, and an unaligned vector for every shuffle. */
 static inline vec vec_in_register(vec a)
 {
 #if defined __x86_64__ && (LANE_BYTES < 64 || defined __AVX512F__)
@@ -56,7 +55,7 @@ static inline vec vec_in_register(vec a)
 static inline void vec_store(real *to, vec a) { *(vec *)to = a; }
 static inline void vec_storeu(real *to, vec a) { *(vec_unaligned *)to = a; }
 
-/* The first `count` reals at `from`, zeros behind them; and the way back. */
+/* Loads or stores only the first `count` lanes; the loaded vector is zero in the others. */
 static inline vec vec_load_partial(const real *from, size_t count)
 {
     vec a = {0};
@@ -71,7 +70,7 @@ static inline void vec_store_partial(real *to, vec a, size_t count)
 
 /* ---- comparisons --------------------------------------------------------- */
 
-/* A comparison of two vectors gives a mask: all bits of a lane, or none. */
+/* A comparison of two vectors gives a mask: each lane has all bits set, or none. */
 typedef int64_t vec_words __attribute__((vector_size(LANE_BYTES), may_alias));
 #ifdef TWICETOLD_DOUBLE
 typedef int64_t vec_mask __attribute__((vector_size(LANE_BYTES), may_alias));
@@ -93,7 +92,7 @@ static inline vec vec_max(vec a, vec b)
     return vec_select(a > b, a, b);
 }
 
-/* Whether the mask is set in any lane. */
+/* True if the mask is set in any lane. */
 static inline int vec_any(vec_mask mask)
 {
     int64_t seen = 0;

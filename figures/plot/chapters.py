@@ -15,8 +15,8 @@ import statistics
 import fits
 import tiles
 from fits import Table
-from panels import BYTES, TIMES, counts, scaled, scaling, seconds, thousands, tics
-from sheet import BLACK, BLUE, FAINT, FIGURES, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
+from panels import BYTES, CHAIN, FORMS, SCALAR, TIMES, counts, scaled, scaling, seconds, steps, thousands, tics
+from sheet import BLACK, BLUE, FAINT, FIGURES, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
 
 CHAPTERS, SLIDES = {}, {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
@@ -37,11 +37,10 @@ def pictures(*names):
     return {name: lambda run, name=name: getattr(tiles, name.replace("-", "_"))(run.read(name)) for name in names}
 
 
-def scalings(chapter, quantities, lines, layer, remarks, work=None, **options):
+def scalings(chapter, quantities, lines, layer, remarks, **options):
     """A chapter's time, memory and work against N; time has the chapter's name."""
     def drawn(quantity):
-        chosen = work if work and quantity == "work" else lines
-        return lambda run: scaling(run.read(chapter), quantity, chosen, layer, remarks.get(quantity, ""), **options)
+        return lambda run: scaling(run.read(chapter), quantity, lines, layer, remarks.get(quantity, ""), **options)
     return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
 
 
@@ -88,34 +87,38 @@ Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
-    """Time, memory and work against N; the naive forms, which also vouch for the fast ones, in the first half only."""
+    """Time, memory and work against N; the naive forms, which also vouch for the others, in the first half only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
-    small, large, fast = "8x8 16x16 24x24 32x32 48x48 64x64", "128x128", "fast"
+    small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
     if run.full:
-        small = "8x8 16x16 24x24 32x32 40x40 48x48 56x56 64x64"
-        large, fast = "80x80 96x96 112x112 128x128 160x160 192x192 256x256", "fast fftw"
+        small = "4x4 6x6 7x7 8x8 12x12 16x16 24x24 32x32 40x40 48x48 64x64"
+        large, fftw = "96x96 128x128 192x192 256x256", "fftw"
         errors = "1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     run.table("lisa")
-    for grids, forms, attention in ((small, "naive " + fast, "naive fast"), (large, fast, "fast")):
+    for grids, eq10, eq7, attention in ((small, f"naive plain fast {fftw}", "naive fast", "naive plain fast"),
+                                        (large, "plain fast", "fast", "fast")):
         if grids == large and run.half_spent():
             run.say("half of the time is spent: no larger grids")
             break
-        for equation in (10, 7):
-            run.sweep(f"eq{equation}", f"lisa --equation {equation} --sizes D=16 {layer} --form {forms} --grid {grids}")
+        for equation, forms in ((10, eq10), (7, eq7)):
+            run.sweep(f"eq{equation}", f"lisa --equation {equation} --sizes D=16 {layer} --form {forms} --grid {grids}",
+                      each=150)
         for series, window in (("msa", ""), ("window", "--window 8")):
-            run.sweep(series, f"msa {window} {layer},rpe --form {attention} --grid {grids}")
+            fitting = [grid for grid in grids.split() if series == "msa" or int(grid.split("x")[0]) % 8 == 0]
+            run.sweep(series, f"msa {window} {layer},rpe --form {attention} --grid {' '.join(fitting)}", each=150)
     run.map("lisa-border")
     run.map("lisa-kernels")
     run.map("lisa-error", *errors.split())
 
 
-LISA = {"eq7/naive": ("LiSA Eq. 7, naive", VERMILION, 2), "eq10/naive": ("LiSA Eq. 10, naive", ORANGE, 2),
-        "eq7/fast": ("LiSA Eq. 7, FFT", PURPLE, 2), "eq10/fast": ("LiSA Eq. 10, FFT", BLUE, 2),
-        "msa/fast": ("self-attention", BLACK, 2), "window/fast": ("8×8 windows", GREEN, 2)}
+LISA = {"eq7/naive": ("Eq. 7, naive", VERMILION, 1), "eq10/naive": ("Eq. 10, naive", VERMILION, 2.5),
+        "eq10/plain": ("Eq. 10, plain FFT", GREEN, 2.5), "eq7/fast": ("Eq. 7, fast FFT", BLUE, 1),
+        "eq10/fast": ("Eq. 10, fast FFT", BLUE, 2.5), "msa/fast": ("self-attention", BLACK, 1.5),
+        "window/fast": ("8×8 windows", FAINT, 1.5)}
 LISA_REMARKS = {
-    "time": lambda sweep: f"Self-attention is faster than Eq. 10 by FFT {sweep.ahead('msa/fast', 'eq10/fast')}, "
-                          f"Eq. 7 {sweep.ahead('msa/fast', 'eq7/fast')}.",
+    "time": lambda sweep: f"{sweep.overtakes('eq10')}  Self-attention is faster than Eq. 10, fast, "
+                          f"{sweep.ahead('msa/fast', 'eq10/fast')}.",
     "memory": "Self-attention never holds N×N here, and runs with windows on one line.  The FFT forms hold spectra."}
 
 
@@ -131,15 +134,16 @@ def lisa_error(run):
                             heading=precision, xlabel="tokens N")
         panel.guide(*((N, math.sqrt(N)) for N in sizes if N < 130 ** 2))
         panel.guide(*((N, math.log2(N)) for N in sizes))
-        names = {key.replace("/", f"-{precision}/"): (name.replace("LiSA ", ""), colour)
-                 for key, (name, colour, _) in LISA.items() if "LiSA" in name}
+        names = {f"eq{number}-{precision}/{form}": (f"Eq. {number}, {'FFT' if form == 'fast' else form}", colour)
+                 for number, form, colour in ((7, "naive", VERMILION), (10, "naive", ORANGE), (7, "fast", PURPLE),
+                                              (10, "fast", BLUE))}
         sheet.curves(panel, names, sweep.points, named=n > 0, fitted=True)
     return sheet
 
 
 Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
         scalings("lisa", "time memory work", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
-                 reasons={"eq7/naive": "above", "eq10/naive": "below"}),
+                 chains=[("eq10", CHAIN)]),
         {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
 
 
@@ -147,11 +151,11 @@ Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes
 
 def structsa_tables(run):
     """Time, memory and work against N; then one head against the number of patterns, the window and the stride."""
-    layer, forms = "--channels 192 --heads 3 --without b_qkv,w_o,b_o", "--form naive permuted fast"
+    layer, forms = "--channels 192 --heads 3 --without b_qkv,w_o,b_o", "--form naive plain fast"
     head = f"--grid 14x14 --channels 64 --without b_qkv,w_o,b_o {forms}"
-    small, large, windows, each = "8x8 14x14 20x20 28x28", "40x40", "1x1 3x3 5x5 7x7", 200
+    small, large, windows, each = "4x4 6x6 8x8 12x12 16x16 20x20", "28x28 40x40", "1x1 3x3 5x5 7x7", 200
     if run.full:
-        small, large = "8x8 12x12 16x16 20x20 24x24 28x28 32x32 40x40 48x48", "56x56 64x64 80x80 96x96"
+        small, large = "4x4 6x6 8x8 12x12 16x16 20x20 28x28", "40x40 56x56 80x80 96x96"
         windows, each = "1x1 3x3 5x5 7x7 9x9", 150
     run.table("structsa")
     for D in (1, 4, 8):
@@ -160,7 +164,7 @@ def structsa_tables(run):
     # Time enough that the first run is never the only one: it is the first to touch a map of up to gigabytes, and takes
     # twice as long.
     for D in (1, 4, 8):
-        run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} --form permuted fast --grid {large}", 25, 3)
+        run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} --form plain fast --grid {large}", 50, 3)
 
     run.table("structsa-shape")
     for D in (1, 2, 4, 8, 16):
@@ -173,16 +177,14 @@ def structsa_tables(run):
     run.map("structsa-motion")
 
 
-# D = 4 lies between the others, and permuted with D = 1 on tiled: six lines are enough.
-STRUCTSA = {"d8/naive": ("explicit, D = 8", VERMILION, 3), "d1/naive": ("explicit, D = 1", VERMILION, 1),
-            "d8/permuted": ("permuted, D = 8", GREEN, 3), "d8/fast": ("tiled, D = 8", BLUE, 3),
-            "d1/fast": ("tiled, D = 1", BLUE, 1), "msa/fast": ("self-attention", BLACK, 2)}
-# The permuted and the tiled form have the same formula.
-STRUCTSA_WORK = {key: (name.replace("tiled", "permuted, tiled"), *rest) for key, (name, *rest) in STRUCTSA.items()
-                 if key != "d8/permuted"}
-STRUCTSA_REMARKS = {"time": "Thin and thick: D = 1 and 8.",
-                    "memory": "Thin and thick: D = 1 and 8; the tiled ones meet, and so do the explicit ones.",
-                    "work": "Thin and thick: D = 1 and 8; permuted with D = 1 costs what self-attention costs."}
+# D = 4 lies between the others.
+STRUCTSA = {"d8/naive": ("naive, D = 8", VERMILION, 2.5), "d1/naive": ("naive, D = 1", VERMILION, 1),
+            "d8/plain": ("plain, D = 8", GREEN, 2.5), "d1/plain": ("plain, D = 1", GREEN, 1),
+            "d8/fast": ("fast, D = 8", BLUE, 2.5), "d1/fast": ("fast, D = 1", BLUE, 1),
+            "msa/fast": ("self-attention", BLACK, 1.5)}
+STRUCTSA_REMARKS = {"time": lambda sweep: sweep.overtakes("d8") + "  Thin: D = 1; thick: D = 8.",
+                    "memory": "Thin: D = 1; thick: D = 8.",
+                    "work": "Thin: D = 1; thick: D = 8.  With D = 1 plain and fast cost what self-attention costs."}
 
 
 def structsa_shape(run):
@@ -192,9 +194,9 @@ def structsa_shape(run):
         row["kind"], size = row["series"].split("=")
         row["x"] = math.prod(map(int, size.split("x"))) if row["kind"] == "M" else size
     low, high = table.range("median_seconds")
-    forms = {"naive": ("explicit", VERMILION), "permuted": ("permuted", GREEN), "fast": ("tiled", BLUE)}
+    forms = {form: (form, FORMS[form]) for form in CHAIN}
     sheet = Sheet("Time of one head, 14×14 tokens, 64 channels", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.", table.measured()])
+        "One thread, float.  Bars: quartiles.", SCALAR, table.measured()])
     sheet.legend(forms.values())
     for n, (kind, xlabel, x, ticks) in enumerate((
             ("D", "patterns D  (windows 3×3)", (0.9, 18), (1, 2, 4, 8, 16)),
@@ -213,7 +215,7 @@ def structsa_shape(run):
 Chapter("structsa", structsa_tables,
         ["structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o"],
         scalings("structsa", "time memory work", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
-                 STRUCTSA_WORK),
+                 chains=[("d8", CHAIN)]),
         {"structsa-shape": structsa_shape}, pictures("structsa-kernels", "structsa-motion"))
 
 
@@ -222,22 +224,26 @@ Chapter("structsa", structsa_tables,
 def elsa_tables(run):
     """Time and memory against N; then against the size of the neighbourhood."""
     layer = "--channels 96 --heads 3 --without b_qkv,w_o,b_o"
-    grids = "14x14 28x28 42x42 56x56 84x84 112x112" if run.full else "14x14 28x28 56x56"
+    grids = "7x7 14x14 28x28 42x42 56x56 84x84 112x112" if run.full else "7x7 14x14 28x28 56x56"
     run.table("elsa")
     for K in (3, 7):
-        run.sweep(f"k{K}", f"elsa {layer} --kernel {K} --form naive fast --grid {grids}", 100)
+        run.sweep(f"k{K}", f"elsa {layer} --kernel {K} --form naive plain fast --grid {grids}", 100)
     run.sweep("dense", f"elsa {layer} --kernel 7 --equation 4 --form naive --grid {grids}", 100)
     run.sweep("window", f"msa {layer},rpe --window 7 --form fast --grid {grids}", 100)
     run.table("elsa-kernel")
     for K in (1, 3, 5, 7, 9, 11) if run.full else (1, 3, 7, 11):
-        run.sweep(f"K={K}", f"elsa {layer} --kernel {K} --form naive fast --grid 28x28", 100)
+        run.sweep(f"K={K}", f"elsa {layer} --kernel {K} --form naive plain fast --grid 28x28", 100)
     run.map("elsa-border")
     run.map("elsa-filters")
 
 
-ELSA = {"dense/naive": ("N×N (Eq. 4), K = 7", VERMILION, 2), "k7/naive": ("unfolded, K = 7", ORANGE, 2),
-        "k3/naive": ("unfolded, K = 3", ORANGE, 1), "k7/fast": ("not unfolded, K = 7", BLUE, 2),
-        "k3/fast": ("not unfolded, K = 3", SKY, 1), "window/fast": ("7×7 windows", BLACK, 2)}
+ELSA = {"dense/naive": ("N×N (Eq. 4), K = 7", ORANGE, 1.5), "k7/naive": ("naive, K = 7", VERMILION, 2.5),
+        "k3/naive": ("naive, K = 3", VERMILION, 1), "k7/plain": ("plain, K = 7", GREEN, 2.5),
+        "k7/fast": ("fast, K = 7", BLUE, 2.5), "k3/fast": ("fast, K = 3", BLUE, 1),
+        "window/fast": ("7×7 windows", BLACK, 1.5)}
+ELSA_REMARKS = {"time": lambda sweep: sweep.overtakes("k7") + "  Thin lines: K = 3.",
+                "memory": "The naive form unfolds the neighbours, the others read them in place.  Thin lines: K = 3.",
+                "work": "The lines of the three forms coincide: no multiplication is saved.  Thin lines: K = 3."}
 
 
 def elsa_kernel(run):
@@ -245,20 +251,20 @@ def elsa_kernel(run):
     for row in table.rows:
         row["K"] = row["series"][2:]
     sheet = Sheet("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", table.measured()])
+        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", SCALAR, table.measured()])
     for n, (column, heading, ytics) in enumerate(BOTH):
         low, high = table.range(column)
         panel = sheet.panel(76 + 300 * n, 84, 290 + 300 * n, x=(0, 12), y=(low / 1.5, high * 1.5), log="y", ytics=ytics,
                             xtics=tics((1, 3, 5, 7, 9, 11)), heading=heading, xlabel="K")
-        sheet.curves(panel, {"naive": ("unfolded", ORANGE), "fast": ("not unfolded", BLUE)},
+        sheet.curves(panel, {form: (form, FORMS[form]) for form in CHAIN},
                      lambda form: table.points("K", column, form=form),
                      lambda form: table.points("q1_seconds", "q3_seconds", form=form) if n == 0 else (), named=n > 0)
     return sheet
 
 
 Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"],
-        scalings("elsa", "time memory", ELSA, "C = 96, 3 heads, with a ghost head, batch 1",
-                 {"time": "Thin lines: K = 3.", "memory": "Thin lines: K = 3."}),
+        scalings("elsa", "time memory work", ELSA, "C = 96, 3 heads, with a ghost head, batch 1", ELSA_REMARKS,
+                 chains=[("k7", CHAIN)]),
         {"elsa-kernel": elsa_kernel}, pictures("elsa-border", "elsa-filters"))
 
 
@@ -270,24 +276,39 @@ def chopd_tables(run):
     dense, grids, edges, boxes = "4x4 6x6", "14x14 28x28 56x56", "8 16 32 64 128 256", "0.05 1 3 7 15 31 55 111"
     ranks = "20 1 8 32 64 96 128"
     if run.full:
-        dense, grids = "4x4 6x6 8x8 10x10", "14x14 28x28 56x56 84x84 112x112"
+        dense, grids = "4x4 5x5 6x6 8x8 10x10", "14x14 28x28 56x56 84x84 112x112"
         edges, boxes = "8 16 24 32 48 64 96 128 192 256 384 512 768 1024", "0.3 1 3 5 7 9 11 15 21 31 43 55 81 111"
         ranks = "200 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
     run.table("chopd")
-    for series, words in (("dfc", f"dfc-cp {layer}"), ("chopd", f"chopd {layer},G=4,S=24")):
-        run.sweep(series, f"{words} --form naive fast --grid {dense}")
-        run.sweep(series, f"{words} --form fast --grid {grids}")
+    for series, words, forms in (("dfc", f"dfc-cp {layer}", "plain fast"),
+                                 ("chopd", f"chopd {layer},G=4,S=24", "direct plain fast")):
+        run.sweep(series, f"{words} --form naive {forms} --grid {dense}")
+        run.sweep(series, f"{words} --form {forms} --grid {grids}")
+    count_direct(run, f"{dense} {grids}")
     run.map("chopd-boxes", *boxes.split())
     run.map("chopd-error", *edges.split())
     run.map("chopd-tensor")
     run.map("chopd-rank", *ranks.split())
 
 
-CHOPD = {"dfc/naive": ("DFC, dense", VERMILION, 4), "chopd/naive": ("ChoP'D, dense", ORANGE, 2),
-         "dfc/fast": ("CP factors", BLACK, 2), "chopd/fast": ("ChoP'D", BLUE, 2)}
-CHOPD_REMARKS = {"time": "Dense forms compute W_{imncd} first.  ChoP'D pays its gate, the same for every N.",
-                 "memory": "Dense forms hold W_{imncd}: N^2 C D numbers.",
-                 "work": "Dense forms compute W_{imncd} from its factors, then apply it."}
+def count_direct(run, grids):
+    """The formula of form direct is a bound: each box covers the grid.  Its rows get the count for the random boxes."""
+    read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
+    with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
+        lines = [line.split("\t") for line in file.read().splitlines()]
+    for row in lines:
+        if row[2:3] == ["direct"]:
+            row[-2] = str(int(row[-2]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
+    run.write("chopd", map("\t".join, lines))
+
+
+CHOPD = {"dfc/naive": ("DFC, naive", VERMILION, 1), "chopd/naive": ("ChoP'D, naive", VERMILION, 2.5),
+         "chopd/direct": ("direct", PURPLE, 2.5), "chopd/plain": ("plain", GREEN, 2.5),
+         "dfc/fast": ("CP factors, fast", BLUE, 1), "chopd/fast": ("ChoP'D, fast", BLUE, 2.5)}
+CHOPD_REMARKS = {"time": "Naive to direct: in factors.  Direct to plain: the integral image.",
+                 "memory": "Naive forms hold W_{imncd}: N^2 C D numbers.  Direct and plain lie on each other.",
+                 "work": "Direct is counted for its random boxes.  Naive forms compute W_{imncd}, then apply it."}
+CHOPD_CHAINS = ("naive", "direct"), ("direct", "plain", "fast")
 
 
 def chopd_boxes(run):
@@ -365,7 +386,7 @@ Chapter("chopd", chopd_tables,
          "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
          "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
         scalings("chopd", "time memory work", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
-                 CHOPD_REMARKS),
+                 CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
         {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
 
 
@@ -378,15 +399,17 @@ def hilo_tables(run):
     """Time and memory against N; the layers of Table 10, alternately; heads of Lo-Fi from none to all."""
     grids, rounds, each, planes, lows = "14x14 28x28 56x56", 1, 400, "14x14 28x28", range(0, 13, 2)
     if run.full:
-        grids, rounds, each, planes, lows = "14x14 28x28 42x42 56x56 84x84 112x112", 9, 800, "14x14 56x56", range(13)
+        grids, rounds, each = "14x14 20x20 28x28 42x42 56x56 84x84 112x112", 9, 800
+        planes, lows = "14x14 56x56", range(13)
     layers = {"hilo": f"hilo {HILO_BARE}", "window": "msa --window 7 --without b_qkv,b_o,rpe",
               "sra": "sra --reduction 2 --without b_q,b_kv,sr_b,b_o", "msa": "msa --without b_qkv,b_o,rpe"}
     run.table("hilo")
-    layer = f"--grid {grids} --channels 384 --heads 12"                 # LITv2-S's third stage
-    run.sweep("s2", f"{layers['hilo']} --window 2 {layer} --form naive fast", 90)
-    run.sweep("s4", f"{layers['hilo']} --window 4 {layer} --form fast", 90)
+    layer = "--channels 384 --heads 12 --grid"                          # LITv2-S's third stage
+    for series, share in (("s2", ""), ("windows", "--alpha 0"), ("pooled", "--alpha 1")):
+        run.sweep(series, f"{layers['hilo']} --window 2 {share} --form naive plain fast {layer} 4x4 8x8 {grids}", 150)
+    run.sweep("s4", f"{layers['hilo']} --window 4 --form fast {layer} {grids}", 150)
     for series in ("msa", "window", "sra"):
-        run.sweep(series, f"{layers[series]} {layer} --form fast", 90)
+        run.sweep(series, f"{layers[series]} --form fast {layer} {grids.replace(' 20x20', '')}", 150)
     run.table("hilo-layers")
     layer = "--channels 768 --heads 12 --form fast"
     for _ in range(rounds):
@@ -401,9 +424,28 @@ def hilo_tables(run):
     run.map("hilo-alias")
 
 
-HILO = {"s2/naive": ("as N×N, s = 2", VERMILION, 1.5), "msa/fast": ("self-attention", BLACK, 1.5),
-        "window/fast": ("7×7 windows", ORANGE, 1.5), "sra/fast": ("SRA", GREEN, 1.5),
-        "s2/fast": ("HiLo, s = 2", BLUE, 2.5), "s4/fast": ("HiLo, s = 4", SKY, 1.5)}
+HILO = {"s2/naive": ("naive, s = 2", VERMILION, 2.5), "s2/plain": ("plain, s = 2", GREEN, 2.5),
+        "msa/fast": ("self-attention", BLACK, 1.5), "window/fast": ("7×7 windows", ORANGE, 1.5),
+        "sra/fast": ("SRA", PURPLE, 1.5), "s2/fast": ("fast, s = 2", BLUE, 2.5), "s4/fast": ("fast, s = 4", BLUE, 1)}
+
+
+def hilo_parts(run):
+    """The two identities, each alone: all heads in windows, all heads with pooled keys."""
+    table = run.read("hilo")
+    parts = (("windows", "windows of 2×2 alone, α = 0"), ("pooled", "pooled keys alone, α = 1"))
+    sheet = Sheet("Time of one layer whose heads are all Hi-Fi’s, or all Lo-Fi’s", high=520, letters=14, foot=[
+        "384 channels, 12 heads, s = 2, batch 1, one thread, float.", SCALAR,
+        *(f"α = {n}, {fits.told(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)), table.measured()])
+    sheet.legend((form, FORMS[form]) for form in CHAIN)
+    rows = [row for row in table.rows if row["series"] in dict(parts)]
+    last, times = (max(float(row[column]) for row in rows) for column in ("tokens", "median_seconds"))
+    for n, (key, heading) in enumerate(parts):
+        panel = sheet.panel(76 + 326 * n, 112, 356 + 326 * n, x=(13, last * 1.15), y=(3e-5, times * 2), ytics=TIMES,
+                            xtics=tics((16, 196, 3136)), bare=n > 0, heading=heading, xlabel="tokens N")
+        sheet.curves(panel, {form: (form, FORMS[form]) for form in CHAIN},
+                     lambda form: table.points("tokens", "median_seconds", series=key, form=form), named=False)
+        steps(sheet, panel, table, "median_seconds", key, CHAIN)
+    return sheet
 
 
 def hilo_layers(run):
@@ -484,36 +526,43 @@ def hilo_cost(run):
 Chapter("hilo", hilo_tables,
         ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
          "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
-        scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
-            "time": "Bars at the points: quartiles.", "memory": "Self-attention runs with windows on one line."}),
-        {"hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost},
+        scalings("hilo", "time memory work", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
+            "time": lambda sweep: sweep.overtakes("s2"),
+            "memory": "Self-attention runs with windows on one line."}, chains=[("s2", CHAIN)]),
+        {"hilo-parts": hilo_parts, "hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost},
         pictures("hilo-spectrum", "hilo-alias"))
 
 
 # ---- 6: the gap ------------------------------------------------------------------------------------------------------
 
-# The forms whose exponents and ratios are taken: key, name, table, series, and by form the formulas of multiply-adds
-# and of memory in reals that are printed beside the exponents.
-OPERATORS = [
-    ("msa", "self-attention", "lisa", "msa", {"naive": ("$2 N^2 C$", "$N^2$"), "fast": ("the same", "$N C$")}),
-    ("lisa", "LiSA, Eq. 10", "lisa", "eq10", {
-        "naive": ("$2 N^2 C D$", "$N C D / h$"), "fast": (r"$N C D \log N$", "$N C D / h$")}),
-    ("structsa", "StructSA, D = 4", "structsa", "d4", {
-        "naive": ("$N^2 C (1 + 2 D M + M)$", "$N^2 (C / h + D)$"), "fast": ("$2 N^2 C D$", "$N C$")}),
-    ("elsa", "ELSA, K = 7", "elsa", "k7", {
-        "naive": ("$N K^2 (2 h + 2) C$", "$N K^2 (3 C + h)$"), "fast": ("the same, on the grid", "$N C$")}),
-    ("chopd", "ChoP'D", "chopd", "chopd", {
-        "naive": ("$3 N^2 C D R$", "$N^2 C D$"), "fast": (r"$N R (C + D + 6 G) + \varphi$", r"$N R + \varphi$")}),
-    ("hilo", "HiLo, s = 2", "hilo", "s2", {
-        "naive": ("$2 N^2 C$", "$2 N^2$"), "fast": ("$2 N^2 D_L / s^2 + 2 N s^2 D_H$", "$N C$")})]
+# Exponents and factors are taken of these: key, name, table, series, and by form the formulas of multiply-adds and of
+# memory in reals that are printed beside the exponents.
+SAME, SPECTRA, SMALL = "the same", "$N C D / h$", "$N C$"
+OPERATORS = [(*names, dict(zip(CHAIN, formulas))) for *names, formulas in (
+    ("msa", "self-attention", "lisa", "msa", (("$2 N^2 C$", "$N^2$"), (SAME, SMALL), (SAME, SMALL))),
+    ("lisa", "LiSA, Eq. 10", "lisa", "eq10", (
+        ("$2 N^2 C D$", SPECTRA), (r"$N C D \log N$", SPECTRA), (SAME, SPECTRA))),
+    ("structsa", "StructSA, D = 4", "structsa", "d4", (
+        ("$N^2 C (1 + 2 D M + M)$", "$N^2 (C / h + D)$"), ("$2 N^2 C D$", SPECTRA), (SAME, SMALL))),
+    ("elsa", "ELSA, K = 7", "elsa", "k7", (
+        ("$N K^2 (2 h + 2) C$", "$N K^2 (3 C + h)$"), ("the same, on the grid", SMALL), (SAME, SMALL))),
+    ("chopd", "ChoP'D", "chopd", "chopd", (
+        ("$3 N^2 C D R$", "$N^2 C D$"), (r"$N R (C + D + 5 G) + \varphi$", r"$N R + \varphi$"),
+        (r"$N R (C + D + 6 G) + \varphi$", r"$N R + \varphi$"))),
+    ("hilo", "HiLo, s = 2", "hilo", "s2", (
+        ("$2 N^2 C$", "$2 N^2$"), ("$2 N^2 D_L / s^2 + 2 N s^2 D_H$", SMALL), (SAME, SMALL))))]
+IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0]),
+              ("integral", "ChoP'D, integral image", "chopd", "chopd", CHOPD_CHAINS[1]),
+              ("windows", "HiLo, windows", "hilo", "windows", CHAIN),
+              ("pooled", "HiLo, pooled keys", "hilo", "pooled", CHAIN)]
 
 
 def gap_tables(run):
-    """The gap itself is worked out of the chapters' tables.  Here: both forms where N is small; all fast forms as one
+    """The gap itself is worked out of the chapters' tables.  Here: the forms where N is small; all fast forms as one
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
-    tiny = "--form naive fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"          # planes that are columns of the chapter's tables
+    tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # planes that are columns of the tables
     run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
     run.sweep("LiSA, Eq. 10", f"lisa --channels 96 --heads 6 --sizes D=16 {qkv} {tiny} 14x14", 300)
     run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
@@ -550,9 +599,9 @@ def gap_tables(run):
 def gap_derived(run):
     """Tables worked out of others; nothing is timed."""
     tables = {name: run.read(name) for name in ("lisa", "structsa", "elsa", "chopd", "hilo")}
-    for name, lines in zip(("gap", "gap-factors", "gap-fits"), fits.gap(OPERATORS, tables)):
+    for name, lines in zip(("gap", "gap-factors", "gap-fits"), fits.gap(OPERATORS, IDENTITIES, tables)):
         run.write(name, fits.head(*tables.values()) + lines)
-    for name, source, quantities in (("gap-loses", "gap-small", ("time", "memory", "runs")),
+    for name, source, quantities in (("gap-loses", "gap-small", ("algorithm", "machine", "memory", "runs")),
                                      ("gap-choices", "gap-choice", ("milliseconds", "mebibytes"))):
         table = run.read(source)
         run.write(name, fits.head(table) + fits.by_grid(table, quantities))
@@ -577,54 +626,68 @@ def resolutions(table):
 
 GAP = {"msa": ("self-attention", BLACK), "lisa": ("LiSA", BLUE), "structsa": ("StructSA", GREEN),
        "elsa": ("ELSA", PURPLE), "chopd": ("ChoP'D", VERMILION), "hilo": ("HiLo", ORANGE)}
-GAP_PANELS = {"time": ("times_faster", (0.5, 3e5), "time"), "memory": ("times_smaller", (0.4, 5e3), "peak memory")}
+GAP_PANELS = {"algorithm": ("algorithm", (0.2, 3e4), "time, naive over plain: the algorithm"),
+              "machine": ("machine", (0.2, 3e4), "time, plain over fast: the machine"),
+              "work": ("less_work", (0.2, 3e4), "multiply-adds, naive over plain"),
+              "memory": ("less_memory", (0.2, 3e4), "memory, naive over plain")}
 
 
-def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=14, last=True, **style):
-    """Naive over fast against N.  Nothing is estimated: a line is as long as both forms were measured."""
+def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=13, **style):
+    """One factor between two forms against N, and at the end of each line its value there."""
     column, y, heading = GAP_PANELS[quantity]
-    panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids" * last,
-                        xtics=tics((16, 64, 256, 1024, 4096, 12544), thousands if last else lambda n: ""),
+    panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids",
+                        xtics=tics((16, 128, 1024, 8192)),
                         ytics={10.0 ** n: f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×" for n in range(6)})
-    sheet.write(heading, panel.left + 10, panel.top + 1.2 * size)
+    sheet.write(heading, panel.left + 4, panel.top - 1.1 * size, size + 2)
     panel.line([(14, 1), (15000, 1)], INK, 1, 2, 0)
-    sheet.write("even", panel.left + 8, panel.at(14, 1)[1] - 0.75 * size, size - 2, FAINT)
-    sheet.curves(panel, GAP, lambda key: table.points("tokens", column, series=key), size=size, fitted=True, **style)
+    lines = {key: table.points("tokens", column, series=key) for key in GAP if table.where(series=key)}
+    names = {key: (f"{GAP[key][0]} {fits.three(lines[key][-1][1])}×", GAP[key][1]) for key in lines}
+    sheet.curves(panel, names, lines.get, size=size, **style)
 
 
 def gap(run):
     table = run.read("gap")
-    sheet = Sheet("How many times as fast the fast form is, and how many times smaller", high=800, foot=[
-        "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form takes too long or too much.",
-        fits.FITTED.replace("N are", "N in the ratio are"), table.measured()])
-    gap_panel(sheet, table, "time", 84, 58, 530, 366, last=False)
-    gap_panel(sheet, table, "memory", 84, 396, 530)
+    sheet = Sheet("From naive to plain, the algorithm; from plain to fast, the machine", 900, 760, foot=[
+        "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form is too slow.  Dashed: even.",
+        SCALAR, table.measured()])
+    for n, quantity in enumerate(GAP_PANELS):
+        left, top = 76 + 446 * (n % 2), 76 + 316 * (n // 2)
+        gap_panel(sheet, table, quantity, left, top, left + 220, top + 220, dot=0.35)
+    return sheet
+
+
+def gap_factors(run):
+    """For each operator, and for each identity of those with two, a bar of two parts on a logarithmic axis."""
+    table, left, unit, top = run.read("gap-factors"), 236, 62, 92
+    rows = [row for key in GAP for row in table.rows
+            if row["series"] in (key, *{"chopd": ("factors", "integral"), "hilo": ("windows", "pooled")}.get(key, ()))]
+    sheet = Sheet("How much faster: the algorithm’s part and the machine’s", 930, top + 84 + 34 * len(rows), foot=[
+        "Time of one layer, at the largest grid that was measured, one thread, float.  Algorithm: naive over plain, or "
+        "one step of it.", "Machine: plain over fast.  Multiply-adds and memory: naive over plain.", SCALAR,
+        table.measured()])
+    for n in range(6):
+        x = left + n * unit
+        sheet.line([(x, top - 12), (x, top + 34 * len(rows) - 12)], GRID)
+        sheet.write(f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×", x, top - 24, 12, FAINT, "center")
+    for x, column, name, colour in ((640, "algorithm", "algorithm", GREEN), (720, "machine", "machine", BLUE),
+                                    (828, "less_work", "multiply-adds", INK), (906, "less_memory", "memory", INK)):
+        sheet.write(name, x, top - 24, 13, colour, "right")
+        for n, row in enumerate(rows):
+            if row[column]:
+                sheet.write(f"{fits.three(float(row[column]))}×", x, top + 34 * n, 14, colour, "right")
+    for n, row in enumerate(rows):
+        y, step = top + 34 * n, row["series"] not in GAP
+        sheet.write(row["operator"].split(", ")[1] if step else row["operator"], 16 + 16 * step, y, 14 - step)
+        sheet.write(row["grid"].replace("x", "×"), left - 12, y, 12, FAINT, "right")
+        end = left + unit * math.log10(float(row["algorithm"]))
+        sheet.fill(left, y - 9 + 3 * step, end - left, 18 - 6 * step, GREEN)
+        sheet.fill(end, y - 9 + 3 * step, unit * math.log10(float(row["machine"] or 1)), 18 - 6 * step, BLUE)
     return sheet
 
 
 def gap_slide(run, quantity):
     sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
-    gap_panel(sheet, run.read("gap"), quantity, 130, 18, 910, size=22, weight=4, dot=0.8)
-    return sheet
-
-
-def operator_slide(run, name, series):
-    """Seconds and bytes of the naive form and of the fast one against the number of tokens."""
-    table = run.read(name)
-    table.rows = table.where(series=series, form="naive") + table.where(series=series, form="fast")
-    first, last = (int(end) for end in table.range("tokens"))
-    sheet = Sheet("time and peak memory", 1240, 560, heading="", letters=24)
-    sizes = [last // 8 ** k for k in range(5) if last % 8 ** k == 0 and last // 8 ** k >= first]
-    for n, (column, heading, ytics) in enumerate(BOTH):
-        low, high = table.range(column)
-        panel = sheet.panel(134 + 640 * n, 64, 576 + 620 * n, x=(first / 1.2, last * 1.2), y=(low / 2, high * 6),
-                            xtics=tics(sizes), ytics=dict(list(ytics.items())[::2]),
-                            heading=heading, xlabel="tokens N")
-        for form, colour in (("naive", VERMILION), ("fast", BLUE)):
-            points = table.points("tokens", column, form=form)
-            panel.line(points, colour, 4, dot=0.8)
-            x, y = panel.at(*points[-1])
-            sheet.write(form, x - 8, y - 24, 0, colour, "right")
+    gap_panel(sheet, run.read("gap"), quantity, 130, 50, 850, size=22, weight=4, dot=0.8)
     return sheet
 
 
@@ -647,8 +710,8 @@ def gap_resolution(run):
     """HiLo's Fig. 3: multiply-adds of the network, counted, with the paper's Table 4 as rings; time and memory of one
     layer of that stage, measured for chapter 5."""
     table, layers = run.read("gap-resolution"), run.read("hilo")
-    for row in layers.rows:
-        row["pixels"] = 16 * math.sqrt(int(row["tokens"]))
+    layers.rows = [row | {"pixels": 16 * math.sqrt(int(row["tokens"]))} for row in layers.rows
+                   if int(row["tokens"]) >= 196]
     for row in table.rows:
         row["G"] = int(row["multiply_adds"]) / 1e9
     printed = [float(row["value"]) for row in PUBLISHED.where(table="4", quantity="flops")]
@@ -711,15 +774,14 @@ def roofline(run, slide=False):
 
 
 Chapter("gap", gap_tables, (), {
-    "gap": gap, "roofline": roofline, "gap-resolution": gap_resolution,
+    "gap": gap, "gap-factors": gap_factors, "roofline": roofline, "gap-resolution": gap_resolution,
     "gap-blocks-work": gap_blocks("work", "LiSA’s Fig. 4a by our forms: multiply-adds of one layer"),
     "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
     "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
         derived=gap_derived, files=("gap", "roofline"))
-SLIDES |= {"gap-time": lambda run: gap_slide(run, "time"), "gap-memory": lambda run: gap_slide(run, "memory"),
-           "roofline": lambda run: roofline(run, slide=True)}
-SLIDES |= {f"gap-{key}": lambda run, table=table, series=series: operator_slide(run, table, series)
-           for key, _, table, series, _ in OPERATORS if key != "msa"}
+SLIDES |= {f"gap-{quantity}": lambda run, quantity=quantity: gap_slide(run, quantity)
+           for quantity in ("algorithm", "machine", "memory")}
+SLIDES |= {"gap-factors": gap_factors, "roofline": lambda run: roofline(run, slide=True)}
 
 
 # ---- 7: networks -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """fits.py -- works on measured tables: exponents, estimates, and the tables of the gap and of the goals"""
+import itertools
 import math
 import re
 
@@ -131,19 +132,11 @@ class Sweep:
         return (self.estimate(key) or self.points(key))[-1]
 
     def cross(self, key):
-        """The first size that a limit did not let run: N, value and reason; None for a formula."""
+        """The first size that a limit did not let run: N and its estimate; None for a formula."""
         estimate = self.estimate(key)
-        if not estimate or self.column == "multiply_adds":
-            return None
-        size, value = estimate[1]
-        need = quadratic(self.points(key, "peak_bytes"), size)
-        if 0 < self.limit < need:
-            reason = amount(need)
-        elif self.column == "median_seconds":
-            reason = duration(value)
-        else:
-            return None
-        return size, value, f"{self.grids[size].replace('x', '×')}: {reason}"
+        stopped = self.column == "median_seconds" or estimate and 0 < self.limit < quadratic(self.points(key),
+                                                                                             estimate[1][0])
+        return estimate[1] if estimate and stopped and self.column != "multiply_adds" else None
 
     def ahead(self, key, other):
         """The last measured size up to which one series stays at or below another, in words."""
@@ -153,6 +146,15 @@ class Sweep:
                 return f"up to N = {last}" if last else "nowhere"
             last = N if N in theirs else last
         return "at every N"
+
+    def overtakes(self, series):
+        """From where on plain is faster than naive, in words."""
+        naive, plain = dict(self.points(series + "/naive")), self.points(series + "/plain")
+        both = [(N, value) for N, value in plain[::-1] if N in naive]
+        faster = list(itertools.takewhile(lambda point: point[1] < naive[point[0]], both))
+        if not faster or faster == both:
+            return "Plain is faster than naive at every size." if faster else "Plain is not faster than naive."
+        return f"Plain is faster than naive from {self.grids[faster[-1][0]].replace('x', '×')} tokens on."
 
 
 def square(points, size):
@@ -168,10 +170,6 @@ def quadratic(points, size):
     if a < 0:
         return value * size / N                     # grown more slowly than N: no square is seen yet
     return a * size * size + (value / N - a * N) * size
-
-
-def duration(s):
-    return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.0f} h"
 
 
 def amount(b):
@@ -202,32 +200,56 @@ def head(*tables):
     return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
 
 
-def gap(operators, tables):
-    """Naive over fast, as the lines of three tables: ratios at each size of both forms; at the largest one, the ratio
-    of times as less work times more of it a second; the exponents of each form in N.  operators: (key, name, table,
-    series, {form: (formula of multiply-adds, of memory)})."""
-    pairs = [cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
-                   "naive_bytes", "fast_bytes", "times_smaller")]
-    factors = [cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work",
-                     "more_a_second")]
-    exponents = [cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
-                       "memory_exponent")]
-    for key, name, table, series, formulas in operators:
-        rows = {form: tables[table].where(series=series, form=form) for form in formulas}
-        at = {row["tokens"]: row for row in rows["fast"]}
-        both = [(naive, at[naive["tokens"]]) for naive in rows["naive"] if naive["tokens"] in at]
-        for naive, fast in both:
-            slow, quick = float(naive["median_seconds"]), float(fast["median_seconds"])
-            large, small = int(naive["peak_bytes"]), int(fast["peak_bytes"])
-            pairs.append(cells(key, name, "gap", naive["grid"], naive["tokens"], slow, quick, four(slow / quick),
-                               large, small, four(large / small)))
-        if both:
-            less = int(naive["multiply_adds"]) / int(fast["multiply_adds"])
-            factors.append(cells(name, naive["grid"], slow, quick, four(slow / quick), four(less),
-                                 four(slow / quick / less)))
+def together(table, series, forms):
+    """The rows of these forms, [[row of each form] of each size], at the sizes where all of them were measured."""
+    at = [{row["tokens"]: row for row in table.where(series=series, form=form)} for form in forms]
+    return [[rows[size] for rows in at] for size in at[0] if all(size in rows for rows in at)]
+
+
+def factor(rows, column):
+    return float(rows[0][column]) / float(rows[1][column])
+
+
+FACTORS = (("median_seconds", "time"), ("multiply_adds", "multiply-adds"), ("peak_bytes", "memory"))
+
+
+def told(table, series, chain, timed=True):
+    """The factors between the forms of a chain, at the largest size where all were measured, in a sentence."""
+    rows, steps = together(table, series, chain)[-1], []
+    for pair in zip(rows, rows[1:]):
+        to = pair[1]["form"]
+        shown = FACTORS[0 if timed else 1 + (to == "fast"):1 if timed and to == "fast" else 3]
+        steps.append(f"{pair[0]['form']} to {to}: " +
+                     ", ".join(f"{name} {three(factor(pair, column))}×" for column, name in shown))
+    return f"{rows[0]['grid'].replace('x', '×')} tokens, " + "; ".join(steps) + "."
+
+
+def gap(operators, identities, tables):
+    """The gap in two parts, from naive to plain (the algorithm) and from plain to fast (the machine), as the lines of
+    three tables: factors at each size where all three forms were measured; at the largest one; the exponents of each
+    form in N.  operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)}); identities, the
+    steps of a chapter that has two: (key, name, table, series, forms)."""
+    columns = cells("#series", "operator", "grid", "tokens", "from", "to", "from_seconds", "to_seconds", "fast_seconds",
+                    "algorithm", "machine", "less_work", "less_memory", "from_bytes", "to_bytes", "fast_bytes")
+    pairs, factors, exponents = [columns], [columns], [
+        cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
+              "memory_exponent")]
+    for key, name, table, series, forms in (*operators, *identities):
+        lines = []
+        for rows in together(tables[table], series, tuple(forms)):
+            first, second = rows[:2]
+            third = rows[2] if rows[2:] else {"median_seconds": "", "peak_bytes": ""}
+            of = [four(factor(rows, column)) for column, _ in FACTORS]
+            of.insert(1, four(factor(rows[1:], "median_seconds")) if rows[2:] else "")
+            lines.append(cells(key, name, first["grid"], first["tokens"], first["form"], second["form"],
+                               *(row["median_seconds"] for row in (first, second, third)), *of,
+                               *(row["peak_bytes"] for row in (first, second, third))))
+        pairs += lines
+        factors += lines[-1:]
+    for _, name, table, series, formulas in operators:
         for form, (work, memory) in formulas.items():
-            lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows[form]])
-                     for column in ("multiply_adds", "median_seconds", "peak_bytes")}
+            rows = tables[table].where(series=series, form=form)
+            lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows]) for column, _ in FACTORS}
             N = [size for size, _ in lines["peak_bytes"]]
             if len(N) >= 3:                         # fewer do not say anything
                 fit = {column: slope(points) for column, points in lines.items()}
@@ -241,10 +263,11 @@ def runs(more, saved):
     return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
 
 
-# Of both forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
-RATIOS = {"time": lambda naive, fast: three(naive[0] / fast[0]),
-          "memory": lambda naive, fast: three(naive[1] / fast[1]),
-          "runs": lambda naive, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
+# Of all three forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
+RATIOS = {"algorithm": lambda naive, plain, fast: three(naive[0] / plain[0]),
+          "machine": lambda naive, plain, fast: three(plain[0] / fast[0]),
+          "memory": lambda naive, plain, fast: three(naive[1] / fast[1]),
+          "runs": lambda naive, plain, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
 AMOUNTS = {"milliseconds": lambda fast: three(1e3 * fast[0]), "mebibytes": lambda fast: three(fast[1] / 2 ** 20)}
 
 
@@ -255,7 +278,8 @@ def by_grid(table, quantities):
     at = {(row["series"], row["form"], row["grid"]): [float(row[column]) for column in columns] for row in table.rows}
 
     def cell(quantity, name, grid):
-        forms = [at.get((name, form, grid)) for form in (("naive", "fast") if quantity in RATIOS else ("fast",))]
+        forms = [at.get((name, form, grid)) for form in (("naive", "plain", "fast") if quantity in RATIOS
+                                                    else ("fast",))]
         return (RATIOS | AMOUNTS)[quantity](*forms) if all(forms) else ""
     return [cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))] + [
         cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))

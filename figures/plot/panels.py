@@ -2,7 +2,7 @@
 import math
 
 import fits
-from sheet import FAINT, GRID, Sheet, width
+from sheet import BLUE, FAINT, GREEN, GRID, INK, PURPLE, Sheet, VERMILION, WHITE, width
 
 
 def thousands(n):
@@ -19,6 +19,12 @@ BYTES = tics((2.0 ** n for n in range(10, 48, 2)), fits.amount)
 POWERS = tics((10.0 ** n for n in range(3, 20)), lambda v: f"10^{{{math.log10(v):.0f}}}")
 
 
+# From naive to plain (ChoP'D: by way of direct) is the algorithm, from plain to fast the machine.
+FORMS = {"naive": VERMILION, "direct": PURPLE, "plain": GREEN, "fast": BLUE}
+CHAIN = ("naive", "plain", "fast")
+SCALAR = "Naive and plain are compiled without vectorisation, since the compiler vectorises some loops and not others."
+
+
 # ---- a layer against the number of tokens ---------------------------------------------------------
 
 QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
@@ -27,11 +33,24 @@ QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
               "work": ("multiply_adds", "Multiply-adds of one layer, by formula", POWERS)}
 
 
-def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, title=""):
+def steps(sheet, panel, table, column, series, chain):
+    """At the largest size where all forms of a chain were measured, a stroke from each to the next, and the factor."""
+    rows = fits.together(table, series, chain)[-1]
+    for pair in zip(rows, rows[1:]):
+        (x, above), (_, below) = (panel.at(int(row["tokens"]), float(row[column])) for row in pair)
+        if abs(above - below) > 12:
+            text = fits.three(fits.factor(pair, column)) + "×"
+            sheet.line([(x, above), (x, below)], INK, 1.2)
+            left = x + 4 if x < panel.right - 40 else x - width(text, 13) - 6       # names of lines are to the right
+            sheet.fill(left - 1, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
+            sheet.write(text, left, (above + below) / 2, 13)
+
+
+def scaling(table, quantity, lines, layer, remark="", guides=False, title="", chains=()):
     """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, bars are
     quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM: (name,
-    colour, weight)}, the last on top; reasons: keys whose cross says why, above or below; remark: a line at the foot,
-    or a function of the sweep."""
+    colour, weight)}, the last on top; remark: a line at the foot, or a function of the sweep; chains: (series, forms)
+    whose steps are drawn and told."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -40,9 +59,11 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     dotted, crossed = any(map(sweep.estimate, lines)), any(map(sweep.cross, lines))
     foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
             "  Crosses: not run." * crossed,
-            fits.FITTED * any("N^" in name for _, _, name, _ in ends),
+            fits.FITTED * any("N^" in name for _, _, name, _ in ends), SCALAR * bool(chains and quantity == "time"),
+            *(fits.told(table, *chain, quantity == "time") for chain in chains),
             remark(sweep) if callable(remark) else remark, table.measured() * (quantity != "work")]
-    sheet = Sheet(title or heading, foot=[line for line in foot if line])
+    foot = [line for line in foot if line]
+    sheet = Sheet(title or heading, high=468 + 18 * len(foot), foot=foot)
 
     first, last = sweep.sizes[0], sweep.sizes[-1]
     starts = [sweep.points(key)[0] for key in sweep.series]
@@ -60,13 +81,10 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
         quartiles = zip(*([value for _, value in sweep.points(key, end)] for end in ("q1_seconds", "q3_seconds")))
         panel.line(sweep.points(key), colour, weight, dot=min(0.25 + 0.12 * weight, 0.6),
                    quartiles=quartiles if quantity == "time" else ())
-        cross = sweep.cross(key)
-        if cross:
-            panel.line([cross[:2]], colour, 0, dot=0.9, point=2)
-            x, y = panel.at(*cross[:2])
-            if key in reasons:
-                aside, up, anchor = (-12, -10, "right") if reasons[key] == "above" else (12, 11, "left")
-                sheet.write(cross[2], x + aside, y + up, 12, colour, anchor)
+        if sweep.cross(key):
+            panel.line([sweep.cross(key)], colour, 0, dot=0.9, point=2)
+    for series, chain in chains:
+        steps(sheet, panel, table, column, series, chain)
     sheet.label_ends(panel, ends, 14)
     return sheet
 

@@ -1,7 +1,7 @@
 /* kernels.cu -- small kernels that test the emulator; see kernels.h
  *
- * FAULT, CORRECT and COUNTED define a kernel and list its launch with what the emulator must report: a message, the
- * outputs, the counts.  AT marks the lines that a message may name; which of them depends on the order of threads. */
+ * FAULT, CORRECT and COUNTED define a kernel and list its launch with the expected message, outputs or counts.  AT
+ * marks the lines that a message may name; which of them depends on the order of threads. */
 
 #include "../../fast/cuda/device.h"
 #include "kernels.h"
@@ -28,9 +28,9 @@ void mark(int line)
     if (marks < 4) marked[marks++] = line;
 }
 
-/* ---- how they are run and listed -------------------------------------------------------------- */
+/* ---- macros that define, run and list a kernel --------------------------------------------------- */
 
-/* x and y as the emulator's arrays, and y back. */
+/* Copies x and y to emulated arrays, launches, and copies y back. */
 template <class Launch> status with_arrays(real *y, const real *x, Launch launch)
 {
     std::vector<emulator::trace> of_x(KERNEL_REALS * W), of_y(KERNEL_REALS * W);
@@ -60,7 +60,7 @@ template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::in
     return *count;
 }
 #define LIST(table, count, id, ...) [[maybe_unused]] const int table##_##id = listed(table, &count, {__VA_ARGS__});
-/* t is the thread of the block. */
+/* t: the thread within the block. */
 #define KERNEL(name) \
     __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] reals x, [[maybe_unused]] int t)
 
@@ -98,7 +98,7 @@ double squares(doubles x, int count)
     return all;
 }
 
-/* The counts in the order of `counts`, which leaves out the zeros at the end. */
+/* The counts in the order of `counts`, without zeros at the end. */
 #define COUNTS(name, kernel, blocks, threads, ...) \
     {name, RUN(kernel, blocks, threads, 0), counts(blocks, threads, __VA_ARGS__)}
 #define COUNTED(name, blocks, threads, ...) \
@@ -183,7 +183,7 @@ FAULT(a_warp_that_does_not_meet, 1, 32, 0, "and no barrier between")
     AT y[t] = s[t ^ 1];
 }
 
-/* Lanes 0 to 15 meet, and lane 16 reads what lane 0 wrote. */
+/* Each half synchronizes, and reads the other half's words. */
 FAULT(half_a_warp_that_meets, 1, 32, 0, "a word that another thread of the warp")
 {
     SHARED(real, s, 32);
@@ -261,7 +261,7 @@ FAULT(a_halo_off_by_one, 1, B, 0, "element 65 of an array of 65")
     AT y[t] = s[t] + s[t + 1] + s[t + 2];
 }
 
-FAULT(a_wide_load_off_its_place, 1, B, 0, "4 elements at once from element")
+FAULT(a_wide_load_off_its_place, 1, B, 0, "4 elements from element")
 {
     AT pack<real, 4> v = load<4>(x, 4 * t + 2);
     y[t] = v[0];
@@ -279,21 +279,21 @@ FAULT(an_array_that_is_not_there, 1, B, 0, "of an array that is not there")
     AT y[t] = x[t] + bias[t];
 }
 
-FAULT(too_much_static_memory, 1, B, 0, "bytes of static shared memory, of which there are 49152")
+FAULT(too_much_static_memory, 1, B, 0, "bytes of static shared memory, expected at most 49152")
 {
     AT SHARED(real, s, 12289);
     s[t] = x[t];
     y[t] = s[t];
 }
 
-FAULT(too_much_memory_of_both_kinds, 1, B, 226 << 10, "bytes of shared memory, of which there are 232448")
+FAULT(too_much_memory_of_both_kinds, 1, B, 226 << 10, "bytes of shared memory, expected at most 232448")
 {
     AT SHARED(real, s, 1024);
     s[t] = x[t];
     y[t] = s[t];
 }
 
-/* A lane's part of a product: whole numbers have few digits. */
+/* A lane's part of a product: small whole numbers, which TF32 represents exactly. */
 struct parts { uint32_t a[4], b[2]; float sums[4]; };
 parts of_lane(int t) { return {{tf32_of((float)t), 0, 0, 0}, {tf32_of(1), 0}, {0, 0, 0, 0}}; }
 
@@ -304,7 +304,7 @@ FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0
     y[t] = x[t] + (real)p.sums[0];
 }
 
-/* Two kinds of product at one line. */
+/* Two kinds of product on one line. */
 FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
     parts p = of_lane(t);
@@ -339,7 +339,7 @@ FAULT(a_launch_in_a_launch, 1, 1, 0, "launched from a kernel")
 }
 
 #if !defined __SANITIZE_ADDRESS__
-/* 130 of 128 KiB, and what they are read for. */
+/* 130 KiB on a stack of 128 KiB. */
 FAULT(too_much_stack, 1, B, 0, "a thread needs more than 131072 bytes of stack")
 {
     volatile char deep[130 << 10];
@@ -356,7 +356,7 @@ CORRECT(copies, 8, 128, 0, 1000, x[i])
     if (i < 1000) y[i] = x[i];
 }
 
-/* Of static shared memory; launches add dynamic shared memory. */
+/* 16 KiB static; launches add dynamic shared memory. */
 CORRECT(sixteen_kibibytes, 1, B, 32 << 10, B, x[i])
 {
     AT SHARED(float, s, 4096);
@@ -364,14 +364,13 @@ CORRECT(sixteen_kibibytes, 1, B, 32 << 10, B, x[i])
     y[t] = (real)s[t];
 }
 
-/* Unwritten shared memory is not a number. */
 CORRECT(reads_what_nobody_wrote, 1, B, 0, B, NAN)
 {
     SHARED(real, s, B);
     y[t] = s[t];
 }
 
-/* The sum of a warp, by halves in shared memory: __syncwarp separates reads and writes. */
+/* A sum by halving in shared memory: __syncwarp separates reads and writes. */
 CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 {
     SHARED(real, s, 128);
@@ -385,7 +384,7 @@ CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
     y[t] = s[t - lane];
 }
 
-/* Each lane adds one in its turn to a word that all read before and after. */
+/* In turn, each lane increments a word that all lanes read. */
 CORRECT(counts_in_turn, 1, 32, 0, 32, 31)
 {
     SHARED(real, s, 1);
@@ -407,7 +406,7 @@ CORRECT(sums_by_shuffles, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
     y[t] = sum;
 }
 
-/* Halves of warps exchange by masks of their own, and meet by them. */
+/* Each half of a warp exchanges and synchronizes by its own mask. */
 CORRECT(halves_apart, 1, 32, 0, 32, x[i ^ 1] + x[i ^ 1 ^ 8])
 {
     SHARED(real, s, 32);
@@ -422,7 +421,7 @@ CORRECT(halves_apart, 1, 32, 0, 32, x[i ^ 1] + x[i ^ 1 ^ 8])
     y[t] = s[t ^ 1];
 }
 
-/* Lanes that have ended are not waited for. */
+/* __syncwarp does not wait for lanes that have ended. */
 CORRECT(some_have_left, 1, 32, 0, 32, i % 4 == 3 ? 0 : x[i % 4 == 2 ? i - 2 : i + 1])
 {
     SHARED(real, s, 32);
@@ -449,9 +448,8 @@ CORRECT(adds_atomically, 4, B, 0, 1, sum(x, 0, 4 * B))
     if (t == 0) atomic_add(y, 0, (real)sum[0]);
 }
 
-/* sums [16][8] + a [16][K] b [K][8] of x, one matrix behind the other, fragment by fragment as
- * NVIDIA's manual of PTX draws them (m16n8k8 of .tf32, m16n8k16 of .bf16).  FLAW takes one for
- * another: 1 rows of a, 2 columns of a, 3 rows of b, 4 rows of the sums, 5 halves of b's words. */
+/* sums [16][8] + a [16][K] b [K][8]; x holds a, b and the sums.  Fragments as in NVIDIA's PTX manual (m16n8k8 of .tf32,
+ * m16n8k16 of .bf16).  FLAW swaps 1 rows of a, 2 columns of a, 3 rows of b, 4 rows of the sums, 5 halves of words. */
 template <bool PAIRS, int FLAW> KERNEL(multiplies)
 {
     constexpr int K = PAIRS ? 16 : 8;
@@ -498,27 +496,27 @@ LIST(misplaced, misplaced_count, misplaced,
      PRODUCT("halves of a word, BF16", true, 5))
 
 LIST(correct, correct_count, shapes,
-     {"64 KiB of both kinds, asked for", RUN(sixteen_kibibytes, 1, B, (48 << 10) + 4), EXPECT(x[i]), B},
+     {"64 KiB of both kinds, requested", RUN(sixteen_kibibytes, 1, B, (48 << 10) + 4), EXPECT(x[i]), B},
      {"a full block", RUN(copies, 1, 1024, 0), EXPECT(x[i]), 1000},
      {"a thread alone", RUN(copies, 1000, 1, 0), EXPECT(x[i]), 1000})
 
-/* An array of the device as device_place leaves it: not a number. */
+/* device_place fills arrays with NaN. */
 status placed_array(real *y, const real *)
 {
     std::vector<emulator::trace> traces((size_t)(B * W));
-    std::vector<real> arena(B, 1);
-    array<real> a = {arena.data(), traces.data(), B, 0};
+    std::vector<real> memory(B, 1);
+    array<real> a = {memory.data(), traces.data(), B, 0};
     struct device d = {};
     d.held[d.arrays++] = {&a, B * sizeof(real), "a", nullptr};
     device_place(&d);
-    memcpy(y, arena.data(), B * sizeof(real));
+    memcpy(y, memory.data(), B * sizeof(real));
     return status_ok();
 }
 LIST(correct, correct_count, placed, {"an array of the device that nobody wrote", placed_array, EXPECT(NAN), B})
 
 /* ---- counted --------------------------------------------------------------------------------- */
 
-/* For 32 neighbours in step: 4 W sectors, 128 W bytes. */
+/* 32 adjacent reals are 4 W sectors, 128 W bytes. */
 COUNTED(in_step, 1, 64, 0, 4, 16 * W, 512 * W, 512 * W) { y[t] = x[t]; }
 LIST(counted, counted_count, half_a_block, COUNTS("half a block", in_step, 1, 48, 0, 4, 12 * W, 384 * W, 384 * W))
 COUNTED(in_strides, 1, 32, 0, 2, 32 + 4 * W, 256 * W, 32 * (32 + 4 * W)) { y[t] = x[32 * t]; }
@@ -536,7 +534,7 @@ COUNTED(again_and_again, 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W)
     y[t] = sum;
 }
 
-/* x[t] to a place of shared memory, and from there. */
+/* Through shared memory, at a stride. */
 template <int STRIDE> KERNEL(at_stride)
 {
     SHARED(real, s, 32 * STRIDE + 1);
@@ -555,7 +553,7 @@ COUNTED(one_shared_word, 1, 64, 4 * W, 3, 8 * W + 1, 260 * W, 256 * W + 32, 3, 3
     y[t] = s[0];
 }
 
-/* Half of the lanes read device memory at a line at which the others read shared memory. */
+/* Half of the lanes read device memory, the others shared memory on the same line. */
 COUNTED(both_memories_at_a_line, 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 * W, 2 * W, 2)
 {
     SHARED(real, s, 32);
@@ -564,7 +562,7 @@ COUNTED(both_memories_at_a_line, 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 
     y[t] = t < 16 ? x[t] : (real)s[t];
 }
 
-/* No bank serves more than eight lanes, but the eight lanes of each quarter of the warp share one. */
+/* The eight lanes of each quarter of the warp use one bank; no bank serves more than eight lanes. */
 COUNTED(quarters_share_a_bank, 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32)
 {
     SHARED(float, s, 1024);
@@ -572,8 +570,8 @@ COUNTED(quarters_share_a_bank, 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32)
     y[t] = (real)0;
 }
 
-/* The first LANES lanes load WIDE neighbours each: lanes n and n ^ BY the same ones (all lanes if BY is 0, none if it
- * is 32), except for lane ODD. */
+/* The first LANES lanes load WIDE adjacent floats each.  Lanes n and n ^ BY load the same ones (BY = 0: all lanes, 32:
+ * none), except for lane ODD. */
 template <int WIDE, int BY, int LANES = 32, int ODD = 32> KERNEL(wide_shared_loads)
 {
     SHARED(float, s, 128);
@@ -586,7 +584,7 @@ template <int WIDE, int BY, int LANES = 32, int ODD = 32> KERNEL(wide_shared_loa
     if (t < LANES) v += (real)load<WIDE>(s, WIDE * from)[0];
     y[t] = v;
 }
-/* Four stores of 4 bytes, and one load that takes this many cycles. */
+/* Four stores of 4 bytes, and a load that takes this many cycles. */
 #define WIDE(name, cycles, partial, ...) \
     COUNTS(name, (wide_shared_loads<__VA_ARGS__>), 1, 32, 512, 2, 8 * W, 256 * W, 256 * W, 4 + cycles, 4 + cycles, \
            partial)
@@ -600,8 +598,8 @@ LIST(counted, counted_count, wide,
      WIDE("8 bytes, n and n ^ 2", 1, 0, 2, 2), WIDE("8 bytes, n and n ^ 4", 2, 0, 2, 4),
      WIDE("8 bytes, half a warp", 2, 1, 2, 32, 16))
 
-/* In each turn all active lanes read one word, and more lanes take part in the next.  The warp meets after each turn,
- * so a lane's first turn is not counted with the others' first. */
+/* In each iteration more lanes read one word.  The warp synchronizes between, so a lane's first access is not grouped
+ * with the first of other lanes. */
 COUNTED(some_turns_of_a_loop, 1, 32, 0, 5, 4 + 4 * W, 448 * W, 128 + 128 * W, 0, 0, 3)
 {
     real sum = 0;
@@ -629,12 +627,12 @@ COUNTED(exchanges_and_atomics, 2, 32, 0, 4, 8 * W + 2, 512 * W, 128 * W + 32, 0,
     __syncthreads();
 }
 
-/* Kernels that are right in launches of another shape. */
+/* Kernels that are correct in launches of another shape. */
 #define SHAPE(name, message, ...) {name, message, RUN(__VA_ARGS__), 0, false}
 LIST(faults, fault_count, shapes,
      SHAPE("a shuffle in half a block", "waits for lanes ffffffff of warp 1, and not all", sums_by_shuffles, 1, 48, 0),
      SHAPE("a product in half a warp", "waits for lanes ffffffff of warp 1, and not all", products_of_warps, 1, 48, 0),
-     SHAPE("static memory beside all of the dynamic",
+     SHAPE("static memory in addition to all of the dynamic",
            "found 65536 bytes of static and dynamic shared memory, expected at most 49152",
            sixteen_kibibytes, 1, B, 48 << 10),
      SHAPE("one word too much of both kinds",
@@ -643,7 +641,7 @@ LIST(faults, fault_count, shapes,
 
 /* ---- two branches --------------------------------------------------------------------------- */
 
-/* The state of a form that launches in branches. */
+/* State of a form with branches. */
 struct forked {
     struct device device;
     array<real> y;
@@ -659,15 +657,15 @@ KERNEL(reads_both) { y[2 * B + t] = y[t] + y[B + t] + x[t]; }
 KERNEL(adds_to_the_first) { AT atomic_add(y, 0, (real)1); }
 __global__ void takes_a_ticket(array<real> y, real name) { y[(int)atomic_add(y, 2, (real)1)] = name; }
 
-/* A branch launches one kernel or two, or calls the library. */
+/* Branches that launch one kernel or two, or call the library. */
 #define CALL(...) [](struct plan *p) { struct forked *f = forked_of(p); struct device *d = &f->device; __VA_ARGS__; }
 #define LAUNCHED(kernel) LAUNCH(d, kernel, 1, B, 0, f->y, f->x, (int)threadIdx.x)
 #define ONE(kernel) CALL(LAUNCHED(kernel))
 #define TWO(first, then) CALL(LAUNCHED(first); LAUNCHED(then))
 using branch_of = void (*)(struct plan *);
 
-/* Runs `branch` in a branch, `beside` at the same time, and `after` after the join, or at the same time without one. */
-status run_branches(array<real> y, reals x, branch_of branch, branch_of beside, bool joins, branch_of after)
+/* Forks `branch`, runs `other`, joins if `joins`, and runs `after`. */
+status run_branches(array<real> y, reals x, branch_of branch, branch_of other, bool joins, branch_of after)
 {
     struct plan plan = {};
     struct forked f = {};
@@ -676,7 +674,7 @@ status run_branches(array<real> y, reals x, branch_of branch, branch_of beside, 
     f.y = y;
     f.x = x;
     device_fork(&plan, branch);
-    if (beside) beside(&plan);
+    if (other) other(&plan);
     if (joins) device_join(&f.device);
     if (after) after(&plan);
     return device_status(&f.device);
@@ -688,7 +686,7 @@ status run_branches(array<real> y, reals x, branch_of branch, branch_of beside, 
         }); \
     }
 
-/* Products by the library of what begins at the first B numbers of y, or ends in the second. */
+/* Library calls that access the first or second B numbers of y. */
 const branch_of reads = CALL(device_linear(d, f->y + 2 * B, f->y, f->x, {}, 1, B, 1));
 const branch_of writes = CALL(device_linear(d, f->y, f->x, f->x, {}, 1, B, 1));
 #define PRODUCTS(...) CALL(device_product(d, f->y + 2 * B, __VA_ARGS__))
@@ -710,7 +708,7 @@ status fork_that_was_not_declared(real *, const real *)
 LIST(faults, fault_count, branches,
      BRANCHES("a join that is missing", "a word that the other branch", 1, false,
               ONE(writes_first), nullptr, false, ONE(reads_first)),
-     BRANCHES("a join that comes too late", "a word that the other branch", 1, false,
+     BRANCHES("a join after the race", "a word that the other branch", 1, false,
               ONE(reads_first), ONE(writes_first), true, nullptr),
      BRANCHES("branches that write one word", "writes a word that the other branch wrote", 1, false,
               ONE(writes_first), ONE(writes_first), true, nullptr),
@@ -728,12 +726,13 @@ LIST(faults, fault_count, branches,
               left_of_both, ONE(writes_second), true, nullptr),
      BRANCHES("the other branch writes the right factor", "the other branch", 1, true,
               right_of_both, ONE(writes_second), true, nullptr),
-     BRANCHES("the other branch writes what the last of two products reads", "the other branch", 1, true,
+     BRANCHES("the other branch writes a factor of the last of two products", "the other branch", 1, true,
               second, ONE(writes_second), true, nullptr),
      BRANCHES("the library in both branches", "an array: the library", 0, true, reads, writes, true, nullptr),
      BRANCHES("a branch in a branch", "a branch in a branch", 0, true,
               [](struct plan *plan) { device_fork(plan, ONE(writes_first)); }, nullptr, true, nullptr),
-     {"a fork that was not declared", "of a form that does not say that it forks", fork_that_was_not_declared, 0, true})
+     {"a fork that was not declared", "of a form that does not declare that it forks", fork_that_was_not_declared, 0,
+      true})
 
 LIST(correct, correct_count, branches,
      {"branches that join", RUN_BRANCHES(ONE(writes_first), ONE(writes_second), true, ONE(reads_both)),
@@ -742,7 +741,7 @@ LIST(correct, correct_count, branches,
       EXPECT(i % (2 * B) == 0 ? 128 : 0), 3 * B},
      {"libraries that join", RUN_BRANCHES(writes, ONE(writes_second), true, reads), EXPECT(squares(x, B)), 1})
 
-/* The numbers of the threads, in their order. */
+/* Threads record the order in which they run. */
 KERNEL(tickets) { y[(int)atomic_add(y, TICKETS, (real)1)] = (real)(blockIdx.x * blockDim.x + t); }
 
 } // namespace

@@ -1,7 +1,7 @@
 /* kernels.h -- small kernels that test the emulator
  *
- * Those of `faults` have one fault each; those of `correct` have none, and known outputs; those of `counted` have
- * accesses that can be counted by hand.  All take x and y of KERNEL_REALS entries. */
+ * Each kernel of `faults` has one fault; those of `correct` have known outputs; those of `counted` have accesses that
+ * can be counted by hand.  All take x and y of KERNEL_REALS entries. */
 
 #ifndef TWICETOLD_TESTS_KERNELS_H
 #define TWICETOLD_TESTS_KERNELS_H
@@ -17,10 +17,10 @@ extern "C" {
 #define KERNEL_REALS 4096
 
 struct fault {
-    const char *name, *message;                     /* a part of the message */
+    const char *name, *message;                     /* message: part of the expected one */
     status (*run)(real *y, const real *x);
-    unsigned launches_before;                       /* at most, that are correct */
-    bool library;                                   /* the library may report it: the message names no line */
+    unsigned launches_before;                       /* correct launches before the fault, at most */
+    bool library;                                   /* the library may report it, without a line */
 };
 
 struct correct {
@@ -37,27 +37,25 @@ struct counted {
 };
 
 extern struct fault faults[];
-extern struct correct correct[], misplaced[];       /* the latter: products whose fragments lie wrong */
+extern struct correct correct[], misplaced[];       /* misplaced: products with wrong fragments */
 extern struct counted counted[];
 extern int fault_count, correct_count, misplaced_count, counted_count;
 
-/* A float as tensor cores take it: of 11 digits (TF32) or 8 (BF16). */
+/* A float rounded to 11 digits (TF32) or 8 (BF16). */
 float rounded(float value, int digits);
 
-/* True if the message names a line that this thread's last fault marked. */
+/* True if the message names a line marked by AT in this thread's last run. */
 bool names_a_marked_line(const char *message);
 
-/* A launch of a kernel that does nothing; one that writes the order of its threads. */
+/* Launches an empty kernel; one whose threads record their order; one that multiplies on tensor cores. */
 status launch_nothing(size_t x, size_t y, size_t z, size_t across, size_t down, size_t deep, size_t bytes);
 status take_tickets(real *y);
-
-/* A launch that multiplies on tensor cores. */
 status tensor_product(real *y, const real *x);
 
-/* True if a branch ran before what was launched beside it. */
-bool branch_comes_first(void);
+#define TICKETS 192             /* 3 blocks of 64 threads: y[n] is the thread that ran as number n */
 
-#define TICKETS 192             /* of 3 blocks of 64 threads: y[n] is the thread that came as number n */
+/* True if a forked branch ran before the launches that follow the fork. */
+bool branch_comes_first(void);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* runtime.cu -- a CUDA runtime without a device; see runtime.h */
+/* runtime.cu -- a fake CUDA runtime; see runtime.h */
 
 #include "runtime.h"
 #include <climits>
@@ -25,8 +25,8 @@ struct cufftComplex {};
 struct cufftDoubleComplex {};
 struct dim3 { unsigned x; dim3(unsigned of) : x(of) {} } blockIdx = 0, blockDim = 1, threadIdx = 0;
 
-/* A stream, an event, a cuBLAS handle or a cuFFT plan, and what was set in it. */
-struct handle { int device; void *work; size_t needs; };
+/* A stream, an event, a cuBLAS handle or a cuFFT plan. */
+struct handle { int device; void *work; size_t needs; };        /* needs: bytes of the work area */
 using cudaStream_t = handle *;
 using cudaEvent_t = handle *;
 using cublasHandle_t = handle *;
@@ -35,9 +35,9 @@ using cufftHandle = handle *;
 int capability, current, calls, failing, first;
 cudaError_t last;
 struct runtime_state state;
-std::map<void *, std::pair<int, size_t>> memory;        /* its device and bytes */
+std::map<void *, std::pair<int, size_t>> memory;        /* device and bytes of an allocation */
 
-/* Counts a call.  It fails if its number was chosen, or if its handle belongs to another device. */
+/* Counts a call; true if it fails: its number was chosen, or its handle belongs to another device. */
 bool wrong(bool needed = true, handle *of = nullptr)
 {
     bool now = ++calls == failing;
@@ -93,7 +93,7 @@ template <class T> cudaError_t cudaMalloc(T **at, size_t bytes)
 cudaError_t cudaFree(void *at)
 {
     if (!at) return cudaSuccess;
-    state.bytes[memory.at(at).first] -= memory.at(at).second;      /* throws where nothing was taken */
+    state.bytes[memory.at(at).first] -= memory.at(at).second;      /* throws if it was not allocated */
     memory.erase(at);
     free(at);
     return cuda(false);
@@ -126,7 +126,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *at, size_t bytes)
     if (memory.at(at) == std::pair(h->device, bytes)) h->work = at;
     return blas(h);
 }
-/* Without a work area of ours cuBLAS would take one that nobody counts. */
+/* Without a work area cuBLAS would allocate one that the plan does not count. */
 template <class... A> cublasStatus_t any_product(cublasHandle_t h, A...)
 {
     return h->work ? blas(h) : CUBLAS_STATUS_NOT_INITIALIZED;
@@ -152,7 +152,7 @@ template <class T> cufftResult transform(cufftHandle f, T *, T *, int)
 #define cufftExecC2C transform
 #define cufftExecZ2Z transform
 
-/* Runs no kernel.  A launch that fails sets the last error. */
+/* Runs no kernel.  A failed launch sets the last error. */
 auto launched(dim3, int, size_t, cudaStream_t s)
 {
     (void)wrong(true, s);
@@ -161,7 +161,7 @@ auto launched(dim3, int, size_t, cudaStream_t s)
 
 } // namespace gpu
 
-/* ---- the device, compiled against it ------------------------------------------------------- */
+/* ---- device_gpu.cu, compiled against it ----------------------------------------------------- */
 
 #define __CUDACC__
 #define __global__
@@ -173,7 +173,7 @@ namespace gpu {
 #include "../../fast/cuda/device_gpu.cu"
 }
 
-/* ---- a form, and what the suite asks ------------------------------------------------------- */
+/* ---- a form, and access for the suite ------------------------------------------------------- */
 
 namespace gpu {
 

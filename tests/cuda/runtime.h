@@ -1,8 +1,7 @@
-/* runtime.h -- a CUDA runtime without a device, to test fast/cuda/device_gpu.cu
+/* runtime.h -- a fake CUDA runtime with two devices, to test fast/cuda/device_gpu.cu
  *
- * tests/cuda/runtime.cu compiles device_gpu.cu against it.  It has two devices.  As a device does, it
- * keeps the last error until it is asked for, and rejects what belongs to a device that is not
- * the current one. */
+ * runtime.cu compiles device_gpu.cu against it.  Like CUDA, it keeps the last error until it is queried, and rejects
+ * handles of a device that is not current. */
 
 #ifndef TWICETOLD_TESTS_RUNTIME_H
 #define TWICETOLD_TESTS_RUNTIME_H
@@ -15,10 +14,10 @@ extern "C" {
 
 #define RUNTIME_REALS 6                 /* of x and y */
 
-/* A form that uses all of device.h and copies x to y. */
+/* A form that uses all functions of device.h and copies x to y. */
 extern const struct form on_the_runtime;
 
-/* Gives both devices this capability and no error; makes the call with this number fail, from 1 on (0: none). */
+/* Resets the runtime to two devices of this capability.  Makes call number `call` fail, counted from 1 (0: none). */
 void runtime_open(int capability);
 void runtime_fail(int call);
 
@@ -26,16 +25,16 @@ void runtime_fail(int call);
 void runtime_first(int step);
 
 struct runtime_state {
-    bool failed;                        /* the call came, and had to succeed */
-    bool came;                          /* the call came */
-    bool error_left;                    /* the last error was not asked for */
-    int handles, copies;                /* of both devices: not destroyed, not waited for */
-    int foreign;                        /* calls with a handle of the device that is not current */
+    bool failed;                        /* the failing call was made, and its error must be reported */
+    bool came;                          /* the failing call was made */
+    bool error_left;                    /* the last error was not queried */
+    int handles, copies;                /* handles not destroyed, copies not waited for */
+    int foreign;                        /* calls with a handle of a device that is not current */
     size_t bytes[2];                    /* of each device */
 };
 struct runtime_state runtime_state(void);
 
-/* The plug-in, and what device.h says of the device that was chosen. */
+/* The plug-in, and functions of device.h for the chosen device. */
 const struct cuda_plugin *runtime_plugin(void);
 size_t runtime_shared_bytes(int blocks);
 status runtime_tensor_cores(const struct plan *plan);

@@ -1,8 +1,7 @@
 /* test_cuda.c -- every version of every kernel computes its operator, on the emulator
  *
- * The emulator (fast/cuda/emulator.h) ends a run at the first race, missed barrier or index out of range.  A version
- * that passes has none at these sizes, in the orders of threads that were tried.  If there is a device, versions run
- * there too. */
+ * The emulator (fast/cuda/emulator.h) ends a run at the first race, missed barrier or index out of range.  If there is
+ * a device, versions run there too. */
 
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -76,7 +75,7 @@ static const struct {
     {&fc, "", 1, 1, "M=1 N=1 D=1", ""},
     {&fc, "", 9, 3, "M=4 N=5 D=7", ""},
     {&fc, "", 2, 5, "M=3 N=2 D=70", ""},
-    {&dfc_cp, "--activation none", 1, 1, "M=1 N=1 D=1 R=1", ""},       /* GELU of -2.5: 1 + erf cancels */
+    {&dfc_cp, "--activation none", 1, 1, "M=1 N=1 D=1 R=1", ""},       /* GELU of -2.5 would cancel in 1 + erf */
     {&dfc_cp, "", 3, 2, "M=5 N=4 D=3 R=7", ""},
     {&dfc_cp, "--activation none", 2, 3, "M=19 N=2 D=3 R=35", ""},
     {&chopd, "--grid 1x1 --gate-size 1", 1, 1, "R=1 D=1 G=1 S=1", ""},
@@ -84,7 +83,7 @@ static const struct {
     {&chopd, "--grid 3x35 --gate-size 5 --activation none", 1, 2, "R=3 D=2 G=5 S=3", ""},
     {&chopd, "--grid 14x14", 2, 6, "R=2 D=7 G=4 S=3", ""},
     {&chopd, "--grid 2x33 --gate-size 40", 1, 2, "R=2 D=2 G=2 S=1", ""},
-    {&chopd, "--grid 20x9 --gate-size 2", 1, 2, "R=1 D=1 G=40 S=1", ""},       /* more than a block's shared memory */
+    {&chopd, "--grid 20x9 --gate-size 2", 1, 2, "R=1 D=1 G=40 S=1", ""},       /* exceeds a block's shared memory */
     {&lisa, "--grid 1 --equation 4", 1, 1, "", ""},
     {&lisa, "--grid 7x5 --equation 4 --heads 2", 2, 6, "e=1", "b_o"},
     {&lisa, "--grid 3x4 --equation 4 --heads 2", 1, 34, "", "w_o"},
@@ -135,11 +134,11 @@ static const struct {
     {&sra, "--grid 4x4 --reduction 4", 1, 70, "", ""},
 };
 
-/* Each version within the tolerance of all forms of the naive form, for three seeds of the order of threads. */
+/* Each version is within the tolerance of all forms from the naive form, in three orders of threads. */
 START_TEST(every_version_is_its_operator)
 {
-    const char *asked = getenv("OPERATOR");     /* this operator alone, as in cases.c */
-    if (asked && strcmp(asked, size[_i].operator->name)) return;
+    const char *only = getenv("OPERATOR");      /* as in cases.c */
+    if (only && strcmp(only, size[_i].operator->name)) return;
     struct fixture t = fixture(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
     const struct form *version;
@@ -157,8 +156,8 @@ START_TEST(every_version_is_its_operator)
 }
 END_TEST
 
-/* Sizes at which kernels depend on the limits of a device: a plane that fits one does not fit another; planes that fill
- * the 96 KiB of shared memory to the byte, in float and in double. */
+/* Sizes at which kernels depend on the limits of a device.  A plane fits one device and not another; planes fill the 96
+ * KiB of shared memory to the byte, in float and in double. */
 static const struct { const struct declaration *operator; const char *options; size_t channels; const char *sizes; }
 large[] = {
     {&lisa, "--grid 28x28 --kernel 3x3", 3, "D=1"},
@@ -184,7 +183,7 @@ START_TEST(cuda_equals_fast_on_every_device)
 }
 END_TEST
 
-/* A running maximum begins below every finite number.  Queries are 2^53 and keys -2^53 throughout, tokens small whole
+/* A running maximum starts below all finite scores.  Weights of queries are 2^53 and of keys -2^53, tokens small whole
  * numbers: no score is rounded, and the largest takes all the weight. */
 static const struct { const char *options; const struct declaration *operator; const char *sizes, *without; } deep[] = {
     {"--grid 3x5 --heads 4", &msa, "", "b_qkv rpe"},
@@ -231,8 +230,8 @@ START_TEST(scores_far_below_every_number_keep_their_order)
 }
 END_TEST
 
-/* More images than a launch's third axis takes (65,535), or half of them where keys and values of an image are two.
- * The third version stands for later ones, which have the same blocks and take minutes here. */
+/* More images than entries of a grid's third axis (65,535); half of that in LiSA, where an image has two entries.
+ * Later versions have the same blocks as the third, and take minutes here. */
 static const struct { const char *options; const struct declaration *operator; const char *sizes; size_t images; }
 many[] = {
     {"--grid 1x1 --heads 1", &msa, "", 65536},
@@ -249,8 +248,8 @@ START_TEST(a_batch_may_be_longer_than_a_third_axis)
 }
 END_TEST
 
-/* A norm takes equal entries for their own mean, to the last bit: ELSA's filter norm (Eq. 4) makes zeros of them, and
- * SRA's layer norm what it makes of zeros.  A norm multiplies the rounding error of a mean by up to 10^5. */
+/* The mean of equal entries is exact: ELSA's filter norm (Eq. 4) turns them into zeros, and SRA's layer norm maps them
+ * like zeros.  A norm multiplies the rounding error of a mean by up to 10^5. */
 static void norms_have_no_deviation(const struct fixture *t, const struct form *form, real *entry, size_t entries)
 {
     real *expected = zeros(t->outputs);
@@ -279,8 +278,8 @@ START_TEST(equal_entries_are_their_own_mean)
 }
 END_TEST
 
-/* Means over small boxes keep their digits (ChoP'D, Sec. 2.3), against the sum in double.  Boxes of one token, on the
- * grid and between, and of 1e-3, in a token and on the corner of four.  The bound is (2 W + 2 H + 160) u, derived in
+/* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes of one token, on the grid and
+ * between tokens, and of 1e-3, within a token and on the corner of four.  The bound (2 W + 2 H + 160) u is derived in
  * test_chopd_theorems.c; sums by doubling round less often. */
 START_TEST(small_boxes_keep_their_digits_on_the_device)
 {
@@ -308,8 +307,8 @@ START_TEST(small_boxes_keep_their_digits_on_the_device)
 }
 END_TEST
 
-/* Boxes as thin as a line in float, across a token's border: a third lies in one token, two in the next.  Boxes
- * 1e30 wide, and 1e30 away.  Fast form and versions against the naive form, on entries of about 1. */
+/* Boxes as thin as the rounding error of a token's border, a third of them before it; boxes 1e30 wide, and 1e30 away.
+ * Fast form and versions against the naive form, on entries of about 1. */
 START_TEST(boxes_at_the_limits_are_boxes)
 {
     const double tiny = sizeof(real) == 4 ? 0x1p-25 : 0x1p-54, far = 1e30;
@@ -328,8 +327,8 @@ START_TEST(boxes_at_the_limits_are_boxes)
 }
 END_TEST
 
-/* A version states the multiply-adds of the order of its sums: cuda1 the naive form's, cuda2 the fast form's (both are
- * counted in test_chopd_counts.c), cuda3 those with the image's factor on u5's D rows, not on N tokens (Eq. 6). */
+/* cuda1 states the naive form's multiply-adds and cuda2 the fast form's, which test_chopd_counts.c counts.  cuda3
+ * applies the image's factor to D rows of u5 instead of N tokens (Eq. 6). */
 START_TEST(versions_of_dfc_cp_cost_what_their_order_does)
 {
     enum { B = 2, N = 4, D = 3, R = 7 };
@@ -343,8 +342,8 @@ START_TEST(versions_of_dfc_cp_cost_what_their_order_does)
 }
 END_TEST
 
-/* The bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u more, with
- * the u of the factors (tensor_cores_err_as_they_round). */
+/* Bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u more, where u is
+ * the factors' unit roundoff (see tensor_cores_err_as_they_round). */
 static double rounding_bound(const struct problem *p, double kappa, const struct form *version)
 {
     return statistical_bound(p, kappa, version, NULL) +
@@ -352,8 +351,8 @@ static double rounding_bound(const struct problem *p, double kappa, const struct
 }
 
 #ifndef TWICETOLD_DOUBLE
-/* Rounding q, k and v by u moves y by at most kappa u (roundoff.h), and so does rounding the weights: sqrt(2) kappa u.
- * It does round: the error exceeds a plain version's bound, and BF16's is 4 to 16 times TF32's.  A version that falls
+/* Rounding q, k and v by u changes y by at most kappa u (roundoff.h), and so does rounding the weights: sqrt(2) kappa u
+ * in all.  The error also exceeds a plain version's bound, and BF16's is 4 to 16 times TF32's.  A version that falls
  * back equals the last plain version to the bit. */
 START_TEST(tensor_cores_err_as_they_round)
 {
@@ -391,8 +390,8 @@ START_TEST(tensor_cores_err_as_they_round)
 }
 END_TEST
 
-/* Weights are summed as they were rounded: values that are all 1.5, under any weights, come back.  Two sums of 49
- * weights of one sign, and a division: 2 (49 + 1) u. */
+/* The rounded weights are summed, so the mean of values that are all 1.5 is 1.5.  Two sums of 49 weights of one sign,
+ * and a division: 2 (49 + 1) u. */
 START_TEST(equal_values_come_back)
 {
     enum { C = 32 };
@@ -408,9 +407,9 @@ START_TEST(equal_values_come_back)
 END_TEST
 #endif
 
-/* ---- where there is a device --------------------------------------------------------- */
+/* ---- on a device ----------------------------------------------------------------------- */
 
-/* True if there is no device, which a line says that run.py counts. */
+/* True if there is no device; run.py counts the line that says so. */
 static bool no_device(const struct cuda_plugin **plugin)
 {
     status s = devices_plugin(plugin);
@@ -420,10 +419,10 @@ static bool no_device(const struct cuda_plugin **plugin)
     return s.code;
 }
 
-/* y of a plan on the device.  It is the same again after other tokens, which give `expected`.  A run that copies
- * nothing leaves y alone. */
-static real *run_there(const struct cuda_plugin *plugin, const struct fixture *t, const struct form *version,
-                       const real *other, const real *expected)
+/* Runs a plan on the device and returns y.  Other tokens give `expected`, and then the first ones y again.  A run
+ * without copies does not write y. */
+static real *run_on_device(const struct cuda_plugin *plugin, const struct fixture *t, const struct form *version,
+                           const real *other, const real *expected)
 {
     struct plan plan;
     real *y = zeros(t->outputs), *again = zeros(t->outputs);
@@ -444,7 +443,7 @@ static real *run_there(const struct cuda_plugin *plugin, const struct fixture *t
     return y;
 }
 
-/* In the order of a device's threads, with its own exp and its library's linear maps. */
+/* With the device's order of threads, exp and linear maps. */
 START_TEST(every_version_is_its_operator_on_the_device)
 {
     const struct cuda_plugin *plugin;
@@ -459,7 +458,7 @@ START_TEST(every_version_is_its_operator_on_the_device)
         t.y = fixture_run(&t, "naive", 1);
         for (int r = 0; (version = device_version_at(plugin, size[n].operator, r)); r++) {
             snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, version->name);
-            real *y = run_there(plugin, &t, version, other, expected);
+            real *y = run_on_device(plugin, &t, version, other, expected);
             within(line, relative_difference(y, t.y, t.outputs), version_tolerance(&t.problem, version));
             if (form_rounding(version) == 0) continue;
             double *exact = reference(&t.problem, t.x);
@@ -470,7 +469,7 @@ START_TEST(every_version_is_its_operator_on_the_device)
 }
 END_TEST
 
-/* The plug-in of this build lies above the suite's folder. */
+/* Uses the plug-in in this build's folder. */
 static void name_plugin(void)
 {
     char path[2048 + 40];

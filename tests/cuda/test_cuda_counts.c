@@ -1,8 +1,8 @@
-/* test_cuda_counts.c -- what the kernels ask of the memory, compared with tests/cuda/counts.tsv
+/* test_cuda_counts.c -- compares the kernels' memory requests with tests/cuda/counts.tsv
  *
- * The emulator's counts (fast/cuda/counts.h) are exact and the same in every order of threads: the tolerance is zero.
- * Its argument `count` rewrites the table.  To add a run, add a row that ends after `precision` and call it: the run gets a
- * row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
+ * The emulator's counts (fast/cuda/counts.h) do not depend on the order of threads: the tolerance is zero.  The
+ * argument `count` rewrites the table.  To add a run, add a row that ends after `precision`, and rewrite: the run gets
+ * a row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 
 enum { LINE = 512, ROWS = 32 * LINE };
 
-/* ---- problems in words ------------------------------------------------------------------ */
+/* ---- problems ------------------------------------------------------------------------------ */
 
-/* Every box of a chopd: `height` x `width` around (y, x) from its token; x grows by `step` with each component. */
+/* Sets all boxes of a chopd to `height` x `width` around offset (y, x + step r) for component r. */
 static void set_boxes(struct fixture *t, const char *numbers)
 {
     double y, x, height, width, step;
@@ -34,7 +34,7 @@ static void set_boxes(struct fixture *t, const char *numbers)
     }
 }
 
-/* A problem as build/figures/bench/cuda takes it, "lisa --grid 7x8 --channels 16 --sizes D=2"; for a chopd also
+/* A problem in the words of build/figures/bench/cuda, "lisa --grid 7x8 --channels 16 --sizes D=2"; a chopd may add
  * --boxes y,x,height,width,step. */
 static struct fixture problem_of(const char *words)
 {
@@ -42,7 +42,7 @@ static struct fixture problem_of(const char *words)
     const struct declaration *d;
     struct problem p;
     struct problem_sizes o = {.word = word + 1};
-    const struct { const char *option, **value; } own[] = {
+    const struct { const char *option, **value; } known[] = {
         {"--batch", &batch}, {"--channels", &channels}, {"--sizes", &o.sizes}, {"--without", &o.without},
         {"--boxes", &boxes},
     };
@@ -51,8 +51,8 @@ static struct fixture problem_of(const char *words)
     strcpy(text, words);
     for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) {
         size_t n = 0;
-        while (n < COUNT(own) && strcmp(w, own[n].option)) n++;
-        if (n < COUNT(own)) *own[n].value = strtok(NULL, " ");
+        while (n < COUNT(known) && strcmp(w, known[n].option)) n++;
+        if (n < COUNT(known)) *known[n].value = strtok(NULL, " ");
         else word[count++] = w;
     }
     o.words = count - 1;
@@ -67,16 +67,16 @@ static struct fixture problem_of(const char *words)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-/* A run of one version: rows that have the first `key` bytes in common, problem, version and precision. */
+/* A run of one version: rows with the same first `key` bytes, which are problem, version and precision. */
 static char table[1 << 18];
 static struct run { const char *rows; size_t length, key; } runs[512];
 static int run_count;
 
 /* True if $OPERATOR is not set, or names this operator. */
-static bool asked_for(const char *operator)
+static bool selected(const char *operator)
 {
-    const char *asked = getenv("OPERATOR");
-    return !asked || !strcmp(asked, operator);
+    const char *only = getenv("OPERATOR");
+    return !only || !strcmp(only, operator);
 }
 
 /* Finds the runs of this precision. */
@@ -84,21 +84,21 @@ static void read_table(void)
 {
     const char *last = "";
     FILE *file = fopen(TABLE, "r");
-    if (!file) return;                                          /* every_version_is_in_the_table fails */
+    if (!file) return;                                          /* every_version_is_in_the_table then fails */
     table[fread(table, 1, sizeof table - 1, file)] = '\0';
     fclose(file);
     for (const char *line = table, *next; (next = strchr(line, '\n')); line = next + 1) {
         char operator[16], precision[16];
         int key = 0;
         if (sscanf(line, "%15[^ #]%*[^\t]\t%*[^\t]\t%15[a-z]%n", operator, precision, &key) < 2) continue;
-        if (strcmp(precision, PRECISION) || !asked_for(operator)) continue;
+        if (strcmp(precision, PRECISION) || !selected(operator)) continue;
         if (strncmp(line, last, (size_t)key)) runs[run_count++] = (struct run){line, 0, (size_t)key};
         runs[run_count - 1].length += (size_t)(next + 1 - line);
         last = line;
     }
 }
 
-/* True if the run's rows name the kernel, or none. */
+/* True if the run's rows name this kernel, or no kernel. */
 static bool compared(const struct run *run, const char *kernel)
 {
     char text[80];
@@ -109,7 +109,7 @@ static bool compared(const struct run *run, const char *kernel)
 
 static int alphabetical(const void *a, const void *b) { return strcmp(a, b); }
 
-/* The rows of a run, one for all launches that are equal, in alphabetical order. */
+/* Runs it and prints its sorted rows, one for all equal launches. */
 static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 {
     char words[256], version[16], kernel[64];
@@ -123,7 +123,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
     char (*line)[LINE] = keep(emulator_launches(), LINE);
     for (size_t l = 0; l < emulator_launches(); l++) {
         const struct launch_counts *c = emulator_launch(l);
-        sscanf(c->kernel + (*c->kernel == '('), "%63[a-z0-9_]", kernel);    /* without parameters of its template */
+        sscanf(c->kernel + (*c->kernel == '('), "%63[a-z0-9_]", kernel);    /* without template parameters */
         if (!compared(run, kernel)) continue;
         snprintf(line[count++], LINE, "%s\t%u\t%u\t%zu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu",
                  kernel, c->blocks, c->threads, c->shared_bytes, c->requests, c->sectors, c->asked, c->touched,
@@ -139,7 +139,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
     }
 }
 
-/* Seeds 1 and 2 run the two branches of HiLo's cuda5 in different orders. */
+/* Seeds 1 and 2 run the two branches of HiLo's cuda5 in both orders. */
 START_TEST(kernel_counts_equal_the_table)
 {
     const struct run *run = &runs[_i];
@@ -157,7 +157,7 @@ START_TEST(every_version_is_in_the_table)
     const struct declaration *d;
     const struct form *form;
     for (int o = 0; (d = operator_at(o)); o++)
-        for (int r = 0; asked_for(d->name) && (form = operator_version_at(d, r)); r++) {
+        for (int r = 0; selected(d->name) && (form = operator_version_at(d, r)); r++) {
             int found = 0;
             for (int n = 0; n < run_count; n++) {
                 char operator[16], version[16];
@@ -169,7 +169,7 @@ START_TEST(every_version_is_in_the_table)
 }
 END_TEST
 
-/* Runs like a test and checks nothing: replaces the rows of all runs of this precision, and keeps all other lines. */
+/* Not a test: replaces the rows of all runs of this precision, and keeps all other lines. */
 #define ACTION(name) START_TEST(name)
 ACTION(rewrite_the_table)
 {
@@ -188,12 +188,12 @@ ACTION(rewrite_the_table)
 }
 END_TEST
 
-/* ---- where a version's idea does not apply ------------------------------------------------ */
+/* ---- fallbacks ------------------------------------------------------------------------------ */
 
 #define FLOAT_OR_DOUBLE(in_float, in_double) (sizeof(real) == 4 ? (in_float) : (in_double))
 
-/* The last plain version then launches the kernel of an earlier one. */
-static const struct { const char *problem, *kernel; } default_value[] = {
+/* Problems, and the kernel that the last plain version launches. */
+static const struct { const char *problem, *kernel; } fallback[] = {
     {"msa --grid 3x3 --channels 28", "blocked"},
     {"msa --grid 4x4 --channels 28 --window 2 --shift 1", "blocked"},
     {"msa --grid 3x3 --channels 64", FLOAT_OR_DOUBLE("blocked", "tiled")},
@@ -214,19 +214,19 @@ static const struct { const char *problem, *kernel; } default_value[] = {
 
 START_TEST(a_version_falls_back_to_an_earlier_one)
 {
-    struct fixture t = problem_of(default_value[_i].problem);
+    struct fixture t = problem_of(fallback[_i].problem);
     size_t found = 0;
     emulator_watch(true, 1);
     run_form(&t.problem, operator_version(t.problem.declaration, "cuda"), 1, t.x);
     for (size_t l = 0; l < emulator_launches(); l++)
-        found += strstr(emulator_launch(l)->kernel, default_value[_i].kernel) != NULL;
-    ck_assert_msg(found == 1, "%s: %zu launches of %s", default_value[_i].problem, found, default_value[_i].kernel);
+        found += strstr(emulator_launch(l)->kernel, fallback[_i].kernel) != NULL;
+    ck_assert_msg(found == 1, "%s: %zu launches of %s", fallback[_i].problem, found, fallback[_i].kernel);
     emulator_watch(false, 0);
 }
 END_TEST
 
-/* LiSA's cuda3 takes as many channels into a block as let two blocks share a multiprocessor, or one channel; if one
- * does not fit, the library transforms (0).  A channel has `points` complex and `tokens` real numbers, a block `turns`.
+/* A block of LiSA's cuda3 takes as many channels as let two blocks share a multiprocessor, or one channel; if one does
+ * not fit, cuda3 is cuda2 (0).  A channel has `points` complex and `tokens` real numbers, a block `turns` complex ones.
  * The result equals the fast form's, within the tolerance of all forms. */
 static const struct { const char *problem, *device; size_t tokens, points, turns, channels; } block[] = {
     {"lisa --grid 28x28 --channels 17 --sizes D=2", NULL, 784, 784, 57, FLOAT_OR_DOUBLE(8, 4)},
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
     (void)argv;
     read_table();
     Suite *suite = suite_create("cuda_counts");
-    TCase *counts = add_case(suite, "what kernels ask for");
+    TCase *counts = add_case(suite, "memory requests");
     if (argc > 1) {
         tcase_set_timeout(counts, 600);
         tcase_add_test(counts, rewrite_the_table);
@@ -285,8 +285,8 @@ int main(int argc, char **argv)
     }
     tcase_add_loop_test(counts, kernel_counts_equal_the_table, 0, run_count);
     tcase_add_test(counts, every_version_is_in_the_table);
-    TCase *kernels = add_case(suite, "which kernels run");
-    tcase_add_loop_test(kernels, a_version_falls_back_to_an_earlier_one, 0, (int)COUNT(default_value));
+    TCase *kernels = add_case(suite, "kernels that run");
+    tcase_add_loop_test(kernels, a_version_falls_back_to_an_earlier_one, 0, (int)COUNT(fallback));
     tcase_add_loop_test(kernels, blocks_take_as_many_channels_as_fit, 0, (int)COUNT(block));
     return run_suite(suite);
 }

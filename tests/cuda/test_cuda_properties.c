@@ -10,8 +10,8 @@
 #include "../../fast/cuda/versions.h"
 #include "../../reference/runtime/random.h"
 
-/* A version is within the tolerance of the naive form, shows NaN and keeps images separate.  It gives the same bits in
- * any order of its threads, and with other parameters what a new plan gives. */
+/* A version is within the tolerance of the naive form, propagates NaN and keeps images separate.  Its bits do not
+ * depend on the order of threads; after a load of other parameters they equal those of a new plan. */
 static void check_version(const struct fixture *t, const struct form *version, double tolerance)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
@@ -20,10 +20,10 @@ static void check_version(const struct fixture *t, const struct form *version, d
     real *y = run_form(&t->problem, version, 1, t->x), *again = zeros(t->outputs);
     struct plan plan;
 
-    /* Step 1: it is the operator. */
+    /* Step 1: it equals the naive form. */
     within(version->name, relative_difference(y, naive, t->outputs), tolerance);
 
-    /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
+    /* Step 2: NaN in the first image reaches all outputs that depend on that entry, and no other image. */
     moved[entry] += 1;
     touched[entry] = (real)NAN;
     real *naive_moved = fixture_run_on(t, "naive", 1, moved);
@@ -35,7 +35,7 @@ static void check_version(const struct fixture *t, const struct form *version, d
         ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", version->name, i);
     }
 
-    /* Step 3: the same plan, in another order of the threads. */
+    /* Step 3: another order of threads. */
     emulator_watch(false, 2);
     succeeds(plan_run(&plan, again, t->x));
     emulator_watch(false, 0);
@@ -47,12 +47,13 @@ static void check_version(const struct fixture *t, const struct form *version, d
     succeeds(plan_load(&plan));
     succeeds(plan_run(&plan, again, t->x));
     plan_release(&plan);
-    ck_assert_msg(same_bits(again, run_form(&t->problem, version, 1, t->x), t->outputs), "%s: loaded again", version->name);
+    ck_assert_msg(same_bits(again, run_form(&t->problem, version, 1, t->x), t->outputs), "%s: loaded again",
+                  version->name);
     unequal(again, y, t->outputs);
     set_parameters(&t->problem, before, 1);
 }
 
-/* A case on fewer tokens: emulated threads are slow. */
+/* The case on fewer tokens, since emulation is slow. */
 static struct one_case smaller(struct one_case one)
 {
     static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};

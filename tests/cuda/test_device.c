@@ -1,7 +1,6 @@
-/* test_device.c -- the host's part of the CUDA forms, on a runtime without a device
+/* test_device.c -- the host code of CUDA forms, on a fake runtime (runtime.h)
  *
- * runtime.h stands in for CUDA, cuBLAS and cuFFT.  Nothing here tests kernels, nor whether the libraries do what their
- * manuals say. */
+ * Not tested here: kernels, and the behaviour of CUDA, cuBLAS and cuFFT. */
 
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "runtime.h"
 #include "../support/support.h"
 
-/* A plan of the form, prepared on a device that may give this many bytes (0: all). */
+/* Prepares a plan on a device with a limit of `allowed` bytes (0: none). */
 static status prepared(struct plan *plan, int device, size_t allowed)
 {
     *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
@@ -35,8 +34,8 @@ static void nothing_is_left(void)
     ck_assert_int_eq(left.foreign, 0);
 }
 
-/* Each call of a plan's life fails once: the plan reports it, waits for its copies, and leaves no error that a later
- * launch would report.  Release returns all memory and handles, after a second load and run or without. */
+/* Makes one call of a plan's life fail.  The plan reports it, waits for its copies, and leaves no error to a later
+ * launch.  Release frees everything, with a second load and run (again) or without. */
 static bool fails_at(int call, bool again)
 {
     real *x = integers(1, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
@@ -47,8 +46,8 @@ static bool fails_at(int call, bool again)
     bool there = s.code == STATUS_OK;
     if (there) s = loaded_and_run(&plan, y, x);
     struct runtime_state now = runtime_state();
-    ck_assert_msg(!now.error_left, "call %d: its error is left", call);
-    ck_assert_msg(now.copies == 0, "call %d: a copy is under way", call);
+    ck_assert_msg(!now.error_left, "call %d: its error was not cleared", call);
+    ck_assert_msg(now.copies == 0, "call %d: a copy was not waited for", call);
     ck_assert_msg(now.failed == (s.code != STATUS_OK), "call %d: %s", call, s.code ? s.message : "not reported");
     if (there && now.came && again) {
         succeeds(loaded_and_run(&plan, y, x));
@@ -68,8 +67,8 @@ START_TEST(any_call_of_the_runtime_may_fail)
 }
 END_TEST
 
-/* Two plans on two devices run alternately, the second time without copies, with each kind of call as a run's first.
- * The runtime rejects a handle of another device than the current one. */
+/* Two plans on two devices run alternately, later without copies and with each kind of call first.  The runtime rejects
+ * handles of a device that is not current. */
 START_TEST(a_plan_keeps_its_device)
 {
     real *x = integers(2, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
@@ -93,8 +92,8 @@ START_TEST(a_plan_keeps_its_device)
 }
 END_TEST
 
-/* The plug-in counts the bytes that the runtime does, with the work areas of cuBLAS (NVIDIA: 4 MiB, 32 MiB from 9.0 on)
- * and cuFFT.  A plan that may have this many bytes is prepared, one that may have one less is rejected. */
+/* The plug-in and the runtime count the same bytes, work areas of cuBLAS (NVIDIA: 4 MiB, 32 MiB from 9.0 on) and cuFFT
+ * included.  A limit of that many bytes is enough; one byte less is an error. */
 START_TEST(work_areas_are_counted)
 {
     static const struct { int capability; size_t blas; } device[] = {{75, 4}, {80, 4}, {90, 32}, {120, 32}};
@@ -115,7 +114,7 @@ START_TEST(work_areas_are_counted)
 }
 END_TEST
 
-/* KiB by capability, from the CUDA C++ Programming Guide, less what the driver reserves for every block. */
+/* KiB per capability, from the CUDA C++ Programming Guide, less what the driver reserves for every block. */
 START_TEST(two_blocks_share_a_multiprocessor)
 {
     static const struct { int capability; size_t one, two; } device[] = {
@@ -140,8 +139,8 @@ START_TEST(tensor_cores_need_capability_8)
 }
 END_TEST
 
-/* An nvcc that exits 1, one that knows only old architectures, and one that compiles nothing: make says why in one line
- * and succeeds. */
+/* An nvcc that exits 1, one that knows only old architectures, and one that compiles nothing.  make reports the reason
+ * in one line and succeeds. */
 static const struct { const char *nvcc, *why; } toolkit[] = {
     {"exit 1", "it knows none of sm_75, sm_80 and sm_90"},
     {"echo compute_35; echo compute_61", "it knows none of sm_75, sm_80 and sm_90"},
@@ -166,7 +165,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("device");
-    TCase *host = add_case(suite, "the host's part");
+    TCase *host = add_case(suite, "host code");
     tcase_add_test(host, any_call_of_the_runtime_may_fail);
     tcase_add_test(host, a_plan_keeps_its_device);
     tcase_add_loop_test(host, work_areas_are_counted, 0, 4);

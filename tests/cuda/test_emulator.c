@@ -1,7 +1,6 @@
 /* test_emulator.c -- the emulator reports each injected fault, passes correct kernels, and counts exactly
  *
- * tests/cuda/kernels.cu has the kernels, with what is expected of each.  test_cuda.c relies on it: a version
- * without faults passes, and a fault would be found. */
+ * kernels.cu has the kernels and what is expected of them.  test_cuda.c relies on the emulator to find faults. */
 
 #define _GNU_SOURCE
 #include <math.h>
@@ -14,7 +13,7 @@
 
 #define SEEDS 20
 
-/* The launch fails, the message names the line, and only launches before the fault are counted.  Then a correct kernel
+/* The launch fails with a message that names the line, and only earlier launches are counted.  Then a correct kernel
  * passes. */
 START_TEST(injected_faults_are_found)
 {
@@ -36,7 +35,7 @@ END_TEST
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* Whole numbers: no tolerance.  Memory that nobody wrote is not a number, shared or the device's. */
+/* Inputs are small whole numbers: no tolerance.  Unwritten memory holds NaN. */
 START_TEST(correct_kernels_pass)
 {
     real *x = integers(1, KERNEL_REALS, 9);
@@ -52,19 +51,18 @@ START_TEST(correct_kernels_pass)
 }
 END_TEST
 
-/* PTX ISA, fragments of mma: taking one place of a fragment for another changes the matrix.  correct_kernels_pass has
- * the products themselves. */
-START_TEST(fragments_that_lie_wrong_show)
+/* A product with a wrong fragment (PTX ISA, mma) differs; correct_kernels_pass has the correct ones. */
+START_TEST(misplaced_fragments_change_the_product)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
     int wrong = 0;
     succeeds(misplaced[_i].run(y, x));
     for (int i = 0; i < misplaced[_i].outputs; i++) wrong += (double)y[i] != misplaced[_i].expected(x, i);
-    ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d show", misplaced[_i].name, wrong);
+    ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d differ", misplaced[_i].name, wrong);
 }
 END_TEST
 
-/* PTX ISA, cvt: 11 digits, halves away from zero (cvt.rna.tf32), or 8, halves to the even one (cvt.rn.bf16x2). */
+/* PTX ISA, cvt: 11 digits, halves away from zero (cvt.rna.tf32), or 8, halves to even (cvt.rn.bf16x2). */
 START_TEST(factors_are_rounded_to_the_nearest)
 {
     static const struct { float value; float tf32, bf16; } row[] = {
@@ -96,7 +94,7 @@ static const char *text_of(const struct launch_counts *c)
     return text;
 }
 
-/* In any order of the threads.  fast/cuda/requests.h has the rule of wide shared loads (NVIDIA forum, thread 77228). */
+/* In 20 orders of threads.  See fast/cuda/requests.h for wide shared loads (NVIDIA forum, thread 77228). */
 START_TEST(known_accesses_have_known_counts)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
@@ -112,7 +110,7 @@ START_TEST(known_accesses_have_known_counts)
 }
 END_TEST
 
-/* The last size of the grid's first axis is 2^32 + 1, which 32 bits would cut to 1. */
+/* The largest first axis is 2^32 + 1, which 32 bits would truncate to 1. */
 START_TEST(launches_that_no_device_takes_are_rejected)
 {
     static const struct { size_t x, y, z, across, down, deep, bytes; const char *complaint; } bad[] = {
@@ -122,7 +120,7 @@ START_TEST(launches_that_no_device_takes_are_rejected)
         {1, 1, 65536, 32, 1, 1, 0, "which no device takes"},
         {(size_t)1 << 31, 1, 1, 32, 1, 1, 0, "which no device takes"},
         {SIZE_MAX > UINT32_MAX ? SIZE_MAX / UINT32_MAX : SIZE_MAX, 1, 1, 32, 1, 1, 0, "which no device takes"},
-        {1, 1, 1, 32, 1, 1, (227 << 10) + 1, "asks for 232449 bytes of shared memory"},
+        {1, 1, 1, 32, 1, 1, (227 << 10) + 1, "found 232449 bytes of dynamic shared memory"},
     };
     for (size_t n = 0; n < COUNT(bad); n++)
         rejected(launch_nothing(bad[n].x, bad[n].y, bad[n].z, bad[n].across, bad[n].down, bad[n].deep, bad[n].bytes),
@@ -131,8 +129,8 @@ START_TEST(launches_that_no_device_takes_are_rejected)
 }
 END_TEST
 
-/* NVIDIA, CUDA C++ Programming Guide, technical specifications per compute capability: the most shared memory of a
- * block, one byte more, and a product in TF32, which needs 8.0.  NULL is sm_90; an unknown name changes nothing. */
+/* The most shared memory of a block, and one byte more (NVIDIA, CUDA C++ Programming Guide, technical specifications
+ * per compute capability); a product in TF32, which needs 8.0.  NULL is sm_90; an unknown name changes nothing. */
 START_TEST(devices_have_their_limits)
 {
     static const struct { const char *name; size_t kibibytes; bool products; } device[] = {
@@ -147,7 +145,7 @@ START_TEST(devices_have_their_limits)
         if (device[n].name) ck_assert_str_eq(emulator_device_name((int)n), device[n].name);
         else ck_assert_ptr_null(emulator_device_name((int)n));
         size_t most = device[n].kibibytes << 10;
-        snprintf(complaint, sizeof complaint, "of shared memory, of which there are %zu", most);
+        snprintf(complaint, sizeof complaint, "shared memory, expected at most %zu", most);
         succeeds(launch_nothing(1, 1, 1, 32, 1, 1, most));
         rejected(launch_nothing(1, 1, 1, 32, 1, 1, most + 1), STATUS_FAILURE, complaint);
         status s = tensor_product(y, x);
@@ -157,8 +155,8 @@ START_TEST(devices_have_their_limits)
 }
 END_TEST
 
-/* The same seed gives the same order, another seed another one; each thread comes once.  Counting changes nothing. */
-START_TEST(the_seed_draws_the_order)
+/* The same seed gives the same order, another seed another one.  Each thread runs once, with counting and without. */
+START_TEST(the_seed_sets_the_order_of_threads)
 {
     real *before = zeros(KERNEL_REALS);
     for (int counting = 0; counting < 2; counting++)
@@ -180,8 +178,8 @@ START_TEST(the_seed_draws_the_order)
 }
 END_TEST
 
-/* Either branch comes first for at least five of 20 seeds. */
-START_TEST(the_seed_draws_which_branch_comes_first)
+/* Either branch runs first for at least five of 20 seeds. */
+START_TEST(the_seed_sets_the_order_of_branches)
 {
     int first = 0;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -198,7 +196,7 @@ END_TEST
 
 struct worker { unsigned seed; const real *x; int wrong; };
 
-/* Counted kernels, faults and correct kernels in turn. */
+/* Counts kernels, faults and correct kernels that differ from what is expected. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -222,8 +220,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Each thread of the process has an emulator of its own. */
-START_TEST(threads_emulate_at_once)
+/* Each thread of the process has its own emulator. */
+START_TEST(threads_emulate_concurrently)
 {
     pthread_t thread[2];
     struct worker w[2];
@@ -256,7 +254,7 @@ static void *launch_without_memory(void *argument)
     return NULL;
 }
 
-/* 32 MiB more than the process has, of the 136 MiB of 1024 stacks, on a thread that has no stacks yet. */
+/* A new thread may allocate 32 MiB; 1024 stacks take 136 MiB. */
 START_TEST(a_launch_reports_memory_that_fails)
 {
     status s[2] = {bad_input("no limit could be set"), status_ok()};
@@ -272,20 +270,20 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("emulator");
-    TCase *finds = add_case(suite, "what it finds");
+    TCase *finds = add_case(suite, "faults");
     tcase_add_loop_test(finds, injected_faults_are_found, 0, fault_count);
     tcase_add_loop_test(finds, correct_kernels_pass, 0, correct_count);
-    tcase_add_loop_test(finds, fragments_that_lie_wrong_show, 0, misplaced_count);
+    tcase_add_loop_test(finds, misplaced_fragments_change_the_product, 0, misplaced_count);
     tcase_add_test(finds, factors_are_rounded_to_the_nearest);
     tcase_add_test(finds, launches_that_no_device_takes_are_rejected);
     tcase_add_test(finds, devices_have_their_limits);
-    tcase_add_test(finds, the_seed_draws_the_order);
-    tcase_add_test(finds, the_seed_draws_which_branch_comes_first);
-    tcase_add_test(finds, threads_emulate_at_once);
+    tcase_add_test(finds, the_seed_sets_the_order_of_threads);
+    tcase_add_test(finds, the_seed_sets_the_order_of_branches);
+    tcase_add_test(finds, threads_emulate_concurrently);
 #if !defined __SANITIZE_ADDRESS__
     tcase_add_test(finds, a_launch_reports_memory_that_fails);
 #endif
-    TCase *counts = add_case(suite, "what it counts");
+    TCase *counts = add_case(suite, "counts");
     tcase_add_loop_test(counts, known_accesses_have_known_counts, 0, counted_count);
     return run_suite(suite);
 }

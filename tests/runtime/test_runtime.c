@@ -266,8 +266,7 @@ START_TEST(random_draws_have_their_moments)
 }
 END_TEST
 
-/* The extremes of n numbers are within 12 / n of the limits, except once in e^12 seeds.  Each number: three
- * roundings. */
+/* The extremes are within 12 / n of the limits but once in e^12 seeds.  Tolerance of each number: three roundings. */
 START_TEST(uniform_numbers_fill_their_limits)
 {
     enum { n = 10000 };

@@ -1,32 +1,32 @@
-/* box_pool.c -- an integral image, one axis after the other
+/* box_pool.c -- an integral image, one axis after another
  *
- * The sum over a box is a difference along y of a difference along x of the integral image, which is a running sum
- * along y of a running sum along x.  The steps of one axis commute with those of the other, so both of x come first:
+ * The integral image is a running sum along x, then along y.  A box sum is a difference along x, then along y.  The
+ * steps of one axis commute with those of the other, so both steps of x come first:
  *
  *     T_yX    running sums of row y of the plane
- *     t_yx    the part of row y between the box's left and right edge
+ *     t_yx    the part of row y between the left and the right edge of the box
  *     S_Yx    running sums of t down the columns
- *     out_yx  the part of S between the box's upper and lower edge
+ *     out_yx  the part of S between the upper and the lower edge of the box
  *
- * The cost is the same for every box, and float is enough: entries of the integral image grow like H W, those of T like
- * W and those of S like H times the box's width.  The mean is within about H + W / w roundings for a box of width w.
+ * So float is enough: entries of the integral image grow like H W, those of T only like W, and those of S like H times
+ * the width of the box.  The mean is within about H + W / w roundings for a box of width w.
  *
- * 1. How a box lies to the cells of the grid does not depend on the token: vectors of neighbouring tokens meet a box
- *    together, and a shift is a load from another address.
- * 2. Planes, since each component has boxes of its own.  A plane and its tables stay in the first cache.
- * 3. A vector of zeros stands left of every row of T and one of its last number right of it, so the border needs no
+ * 1. The position of a box relative to the grid does not depend on the token.  So vectors hold neighbouring tokens, and
+ *    a shift is a load from another address.
+ * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the first cache.
+ * 3. Each row of T has a vector of zeros on its left and a vector of its last sum on its right, so the border needs no
  *    test.
- * 4. An edge inside a cell takes a share of it: the bilinear corners of the integral image, gathered into three
- *    differences (box_pool.h).  A box within a cell is one of them and loses no digits, however narrow it is.
- * 5. Two vectors of columns and one box at a time: one table S and the sums that boxes add to stay near while T streams
- *    by, and the rows of S that the next row of tokens meets again stay in registers.
- * 6. Loads across cache lines cost double.  With AVX-512, where all that are not aligned cross one, the vector one lane
- *    further on is put together from two; with AVX2 two shuffles cost more than the load.
+ * 4. An edge may lie inside a token: bilinear interpolation of the integral image, written as three differences
+ *    (box_pool.h).  A box inside one token is one difference, as accurate for narrow boxes as for wide ones.
+ * 5. Two vectors of columns and one box at a time.  T streams by; S and the output sums stay in the first cache, and
+ *    rows of S that the next row of tokens reads again stay in registers.
+ * 6. A load across cache lines costs double.  With AVX-512 every unaligned load crosses one, so the vector one lane
+ *    further on is combined from two.  With AVX2 two shuffles cost more than the load.
  *
- * Tried with little gain: two rows of tokens at a time, which share rows of S.  A table in double is more exact and
+ * Tried with little gain: two rows of tokens at a time, which share rows of S.  A table in double is more exact, but
  * slower.
  *
- * Contract: fast/tuned/chopd/box_pool.h. */
+ * Interface: fast/tuned/chopd/box_pool.h. */
 
 #include "box_pool.h"
 #include <math.h>
@@ -35,21 +35,19 @@
 /* Vectors of columns at a time. */
 #define CHUNK ((size_t)2)
 
-/* Whether the vector one lane further on is put together, or loaded: 6. above. */
-#define PUT_TOGETHER (LANE_BYTES != 32)
+/* True: the vector one lane further on is combined, not loaded (6. above). */
+#define COMBINE (LANE_BYTES != 32)
 
 /* ---- boxes -------------------------------------------------------------- */
 
-/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
- * the next one; then it is taken back. */
+/* The token that contains an edge.  edge + 0.5 may have been rounded up to the next token. */
 static double token_of(double edge)
 {
     double token = floor(edge + 0.5);
     return token - 0.5 > edge ? token - 1 : token;
 }
 
-/* From lo to hi, counted from the middle of a token, on an axis of `size` tokens;
- * low and high are clamped where all is off the grid anyway. */
+/* The span from lo to hi on an axis of `size` tokens; low and high are limited to just outside the grid. */
 static struct span span_of(double lo, double hi, size_t size)
 {
     double limit = (double)size + 1, low = token_of(lo), high = token_of(hi);
@@ -62,8 +60,8 @@ static struct span span_of(double lo, double hi, size_t size)
     return s;
 }
 
-/* What a span's shares are still to be divided by.  A box within one token has none of its
- * length: it may be so short that the area of such a box is no number. */
+/* The divisor of a span.  A box within one token divides by 1, since its length may be so short that the area
+ * underflows. */
 static wide_real length_of(const struct span *s, real lo, real hi)
 {
     return s->kind == SPAN_WITHIN ? 1 : (wide_real)hi - (wide_real)lo;
@@ -118,14 +116,14 @@ static inline ptrdiff_t clamp(ptrdiff_t at, ptrdiff_t low, ptrdiff_t high)
 
 /* ---- T: running sums along the rows -------------------------------------- */
 
-/* T_y0, the last of two vectors of zeros; its right neighbour is aligned. */
+/* T_y0, the last of two vectors of zeros; the real after it is aligned. */
 static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
 {
     return T + y * pool->line + 2 * LANES - 1;
 }
 
-/* Running sums within a vector, by doubling.  AVX2 moves numbers within 16 bytes sooner than across them: its halves
- * are summed first, and then the total of the lower one is added to the upper. */
+/* Running sums within a vector, by doubling.  AVX2 moves numbers faster within 16 bytes than across, so each half is
+ * summed first, and then the total of the lower half is added to the upper. */
 static inline vec running(vec v)
 {
     const vec zero = {0};
@@ -148,7 +146,6 @@ static inline vec running(vec v)
     return v;
 }
 
-/* The last lane in all lanes. */
 static inline vec repeat_last(vec v)
 {
 #if LANES == 16
@@ -162,8 +159,7 @@ static inline vec repeat_last(vec v)
 #endif
 }
 
-/* All rows, each with its last number repeated.  The last columns are taken
- * together with some before them, a second time. */
+/* T of all rows, with copies of the last sum on the right.  The last vector overlaps the one before it. */
 static void make_rows(real *T, const struct box_pool *pool, const real *plane)
 {
     size_t W = pool->W, whole = W / LANES * LANES;
@@ -186,7 +182,7 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane)
     }
 }
 
-/* The vector that begins one lane further on: a's lanes but the first, and then the first of b. */
+/* The vector one lane further on: lanes 1 ... of a, then lane 0 of b. */
 static inline vec moved_up(vec a, vec b)
 {
 #if LANES == 16
@@ -200,10 +196,10 @@ static inline vec moved_up(vec a, vec b)
 #endif
 }
 
-/* ---- S: both along x, and the sums along y -------------------------------- */
+/* ---- S: differences along x, running sums along y -------------------------- */
 
-/* S for some vectors of columns, from column x on, and its last row once more; callers pass constants for kind and
- * vectors. A vector that is off the grid as a whole reads the zeros before the row or the sums after it. */
+/* S of `vectors` vectors of columns, from column x on, with its last row twice.  Callers pass constants for kind and
+ * vectors.  A vector that lies completely off the grid reads the zeros before the row or the sums after it. */
 INLINED void columns_of(vec *S, const real *T, const struct box_pool *pool, const struct span *across,
                         size_t x, size_t vectors, int kind)
 {
@@ -222,7 +218,7 @@ INLINED void columns_of(vec *S, const real *T, const struct box_pool *pool, cons
             C[v] = vec_in_register(vec_loadu(T + high[v]));
         }
         for (size_t v = 0; v < vectors; v++) {
-            bool end = !PUT_TOGETHER || v + 1 == vectors;
+            bool end = !COMBINE || v + 1 == vectors;
             vec B = end ? vec_in_register(vec_loadu(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
             vec D = end ? vec_loadu(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
             if (kind == SPAN_WITHIN) sum[v] += first * (B - A[v]);
@@ -246,8 +242,8 @@ INLINED void make_columns(vec *S, const real *T, const struct box_pool *pool, co
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* The first row of tokens after row y for which an edge begins or ceases to move in the table, or the end of the
- * tokens: beyond the border an edge stays where it is. */
+/* The first row of tokens after y at which an edge enters or leaves the table; at most `end`.  Outside the table an
+ * edge does not move. */
 static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
 {
     ptrdiff_t turn = end;
@@ -256,8 +252,8 @@ static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
     return turn < end ? turn : end;
 }
 
-/* Adds one box's share to `sums`, some vectors for each row of tokens; kind and vectors are constants to the caller.
- * What lies below an edge is what lies above it one row of tokens later, so half of the rows are in registers. */
+/* Adds one box to `sums`, `vectors` vectors for each row of tokens.  Callers pass constants for kind and vectors.  The
+ * row of S below an edge is the row above it for the next row of tokens, so half of the rows are in registers. */
 INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down,
                         size_t vectors, int kind)
 {
@@ -288,7 +284,8 @@ INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, co
                     sums[v] += first * (B - A[v]);
                 } else {
                     vec D = vec_in_register(ahead[v]);
-                    vec sum = sums[v] + first * (B - A[v]);       /* one by one: a multiply-add each */
+                    /* Separate statements, so that each is one multiply-add. */
+                    vec sum = sums[v] + first * (B - A[v]);
                     sum += weight * (C[v] - B);
                     sums[v] = sum + last * (D - C[v]);
                     C[v] = D;
@@ -301,7 +298,6 @@ INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, co
     }
 }
 
-/* The same for any kind of box. */
 INLINED void add_box(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down, size_t vectors)
 {
     switch (down->kind) {
@@ -311,7 +307,7 @@ INLINED void add_box(vec *sums, const vec *S, const struct box_pool *pool, const
     }
 }
 
-/* The factor for some tokens of a row. */
+/* The factor of `count` tokens of row y. */
 static inline vec factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
 {
     const real *low = factor->rows + factor->tap[y].low * factor->stride + x;
@@ -321,7 +317,7 @@ static inline vec factor_of(const struct box_pool_factor *factor, size_t y, size
     return from + factor->tap[y].weight * (to - from);
 }
 
-/* Some vectors of columns from x on, of which `count` tokens count in each. */
+/* The output of `vectors` vectors of columns, from column x on; `count` lanes of each are stored. */
 INLINED void pool_columns(real *out, real *T, vec *S, const struct box_pool *pool, size_t component,
                           const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
 {
@@ -353,7 +349,7 @@ void box_pool_plane(const struct box_pool *pool, size_t component, real *out, co
 
     make_rows(T, pool, plane);
 
-    /* The last columns are taken together with some before them, twice then. */
+    /* The last vectors overlap those before them. */
     for (; x + CHUNK * LANES <= W; x += CHUNK * LANES)
         pool_columns(out, T, S, pool, component, factor, x, CHUNK, LANES);
     if (x < W && W >= CHUNK * LANES && W - x > LANES) {

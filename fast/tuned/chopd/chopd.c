@@ -1,17 +1,17 @@
 /* chopd.c -- the ChoP'D layer one factor at a time
  *
- *     z_rn   = sum_c u4_cr x_nc               a product that leaves planes, one a component
+ *     z_rn   = sum_c u4_cr x_nc                                         a product whose output is planes
  *     z_rn  <- gate_rn sum_g E_rg mean of z_r over box g around n       box_pool.h
- *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)  a product that takes planes, and gelu.h
+ *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)                            a product whose input is planes; gelu.h
  *
- * No tensor has more than N R numbers.  Both products are those of packed_linear.h.  Tokens become planes a strip at a
- * time, in squares transposed in registers.  Planes need not become tokens: the second product repeats each number over
- * a vector of channels.  GELU is applied to a strip of y while it is near.
+ * No tensor has more than N R numbers.
  *
- * The gate is bilinear between the s x s values of phi: first along every row of the small map, once for a plane, then
- * between two of those for each row of tokens.  Vectors take columns between the same two cells.
- *
- * One thread computes phi.  Of several images each thread takes its own, so that nobody waits for it.
+ * 1. Both products are those of packed_linear.h.  The first repacks a strip of tokens as if they were weights, so that
+ *    its vectors hold tokens.  The second reads the planes directly.
+ * 2. GELU is applied to a strip of y while it is in the cache.
+ * 3. The gate interpolates phi's map of s x s cells: along x once for each plane, along y for each row of tokens.  A
+ *    vector has columns between the same two cells.
+ * 4. One thread computes phi of an image.  With several images each thread has its own, so no thread waits.
  *
  * Contract: reference/chopd.h. */
 
@@ -23,24 +23,24 @@
 #include "../packed_linear.h"
 #include "box_pool.h"
 
-/* Tokens that are multiplied and finished while they are near. */
+/* Tokens in a strip, which fits the cache. */
 #define STRIP ((size_t)48)
 
-/* Columns, up to those of the next stretch, that lie between the same two of phi's cells. */
+/* The columns from `from` to the next stretch lie between cells `low` and `high` of phi's map. */
 struct stretch { size_t from, low, high; };
 
 struct chopd_fast {
     struct box_pool pool;
     struct chopd_gate gate;
     real *u4_rc;                /* [R][C] */
-    struct tap *down;           /* where a row lies on phi's map, [H] */
-    struct stretch *across;     /* and where columns do: `stretches` of them, and the end */
+    struct tap *down;           /* [H]: the position of each row on phi's map */
+    struct stretch *across;     /* [stretches + 1]: the positions of the columns; the last marks the end */
     size_t stretches;
-    real *weight;               /* how far a column is from its lower cell, [W], zeros behind them */
+    real *weight;               /* [W + LANES]: distance of a column from its lower cell, then zeros */
     struct linear output;       /* u5 and b */
     real *z;                    /* [slots][R][N] */
-    real *panels;               /* of each thread: a strip of x, repacked as if it were weights */
-    real *rows;                 /* of each thread: phi's rows of one component, [s][W + LANES] */
+    real *panels;               /* per thread: a strip of x, repacked */
+    real *rows;                 /* per thread, [s][W + LANES]: one component of phi's map, interpolated along x */
 };
 
 static status prepare(struct plan *plan)
@@ -63,7 +63,7 @@ static status prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* Where each column lies on phi's map. */
+/* The position of each column on phi's map. */
 static void load_columns(struct chopd_fast *f, const struct chopd_problem *p)
 {
     size_t n = 0;
@@ -91,8 +91,8 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* phi's rows for component r, made W long: rows [s][W + LANES] from map [s][s][R].  A stretch is written in whole
- * vectors, and what is too much is written again by the next one. */
+/* Interpolates component r of phi's map along x: rows [s][W + LANES] from map [s][s][R].  A stretch is written in
+ * whole vectors; the next stretch overwrites the excess. */
 static void gate_rows(real *rows, const real *map, const struct chopd_fast *f, const struct chopd_problem *p, size_t r)
 {
     for (size_t i = 0; i < p->s; i++, rows += p->W + LANES, map += p->s * p->R)
@@ -103,7 +103,7 @@ static void gate_rows(real *rows, const real *map, const struct chopd_fast *f, c
         }
 }
 
-/* z of some tokens, as planes: u4's rows go by the tokens, which are repacked, so that a vector is of tokens. */
+/* z of `tokens` tokens, as planes: the product u4^T x^T, with the tokens repacked as weights. */
 static void to_planes(real *z, const real *x, const struct chopd_fast *f, const struct chopd_problem *p,
                       real *panels, size_t tokens)
 {
@@ -122,7 +122,7 @@ static void one_image(const struct team *t)
     const real *map = f->gate.map + t->slot * p->s * p->s * R;
     real *z = f->z + t->slot * R * N, *rows = arena_thread(arena, f->rows, t->thread);
 
-    /* Step 1: what the gate will be, and channels to components. */
+    /* Step 1: phi's map; channels to components. */
     if (t->part == 0) chopd_gate(&f->gate, t->slot, t->x, p);
     for (size_t s; team_next(t, strips, &s);) {
         size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
@@ -130,7 +130,7 @@ static void one_image(const struct team *t)
     }
     team_barrier(t);
 
-    /* Step 2: every component pools over its boxes. */
+    /* Step 2: the boxes and the gate of each component. */
     const struct box_pool_factor factor = {rows, p->W + LANES, f->down};
     box_pool_clear(&f->pool, arena, t->thread);
     for (size_t r; team_next(t, R, &r);) {

@@ -1,10 +1,8 @@
-/* dfc_cp.c -- a layer for each image, at the cost of its factors
+/* dfc_cp.c -- Eq. 6, one factor at a time, as two matrix products
  *
- * Eq. 6 takes the sums of Eq. 3 one factor at a time, without arrays of five indices:
- *
- *     z_mr = sum_c u4_cr x_mc                one product of matrices
- *     s_r  = u1_r sum_m u2_mr z_mr           the whole image in R numbers; u1 may be absent
- *     y_nd = sum_r (u3_nr s_r) u5_dr         another product
+ *     z_mr = sum_c u4_cr x_mc                a matrix product
+ *     s_r  = u1_r sum_m u2_mr z_mr           R numbers for the whole image; u1 may be absent
+ *     y_nd = sum_r (u3_nr s_r) u5_dr         a matrix product
  *
  * Contract: reference/dfc.h. */
 
@@ -46,7 +44,7 @@ static void one_image(const struct team *t)
         linear_product(z + m * R, R, t->x + m * C, C, p->u4, end - m, C, R);
     team_barrier(t);
 
-    /* Step 2: all tokens into one number per component, and what this image makes of it. */
+    /* Step 2: one number per component for the whole image. */
     for (size_t from, end; team_next_range(t, R, R, &from, &end);) {
         for (size_t r = from; r < end; r++) sum[r] = 0;
         for (size_t m = 0; m < M; m++)
@@ -55,7 +53,7 @@ static void one_image(const struct team *t)
     }
     team_barrier(t);
 
-    /* Step 3: what each token takes of it, components to channels, and sigma. */
+    /* Step 3: components to channels, and sigma. */
     for (size_t first, end; team_next_range(t, N, TEAM_TOKENS, &first, &end);) {
         for (size_t n = first; n < end; n++)
             for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];

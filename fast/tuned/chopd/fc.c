@@ -1,7 +1,7 @@
 /* fc.c -- the fully connected layer as one linear map
  *
- * w [M][N][C][D] is a map of M C inputs to N D outputs, whose weights are repacked once (packed_linear.h): the layer of
- * all images is one product.  With few images it is bound by memory: every weight is read for two operations an image.
+ * w [M][N][C][D] maps M C inputs to N D outputs.  Its weights are repacked once (packed_linear.h), so the layer of all
+ * images is one product.  With few images memory limits it: each weight is read for two operations per image.
  *
  * Contract: reference/dfc.h. */
 
@@ -12,7 +12,7 @@
 
 struct fc_fast {
     struct linear layer;
-    real *row;                  /* [M][C]: what one output takes of each input */
+    real *row;                  /* [M][C]: the weights of one output */
 };
 
 static status prepare(struct plan *plan)

@@ -1,35 +1,32 @@
-/* apply.c -- filters, one a channel, applied to the values where they lie
+/* apply.c -- applies the filters, one per channel, to the values in place
  *
  *     f_ic = sum_n filter_cni v_{i+n,c},   filter_cni = factor_cn w_ni + summand_cn
  *
- * The filters are not stored: the ghost head is applied to a weight w of the head while it is in a register.  A vector
- * holds channels of one head here, not tokens as in the logits.  So a neighbour is a whole number of vectors away, no
- * load crosses a cache line, and nothing is transposed; but a weight is repeated for every token.
+ *     values    [groups][rows][pad + columns + pad][LANES]
+ *     matrices  [groups][K^2][factor, summand]
  *
- * Eight tokens of a row by one vector of channels are sums in registers.  They look at K - 1 more vectors than there
- * are sums in a row of neighbours.  Each is loaded once and stays in its register for K filters: 16 multiply-adds take
- * 8 loads of weights, 2 of values and 2 of the ghost head.  Of 16 registers four are sums and four are neighbours;
- * factors are held, since GCC would load them anew.
- *
- *     values  [groups][rows][pad + columns + pad][LANES]
- *     bend    [groups][K^2][factor, summand]
- *
- * A group is as many channels of one head as a vector has.  Zeros beside the rows spare tests.
+ * 1. The filters are not stored: the ghost head is applied to a weight w of the head in a register.
+ * 2. A vector holds channels of one head (a group), not tokens as in the logits.  So a neighbour is a whole number of
+ *    vectors away, no load crosses a cache line, and nothing is transposed; but each weight is broadcast.
+ * 3. Blocks of 8 tokens of a row by one vector of channels are summed in registers.  Their K neighbours of a row are
+ *    8 + K - 1 vectors; each is loaded once and used for up to K taps.  With K = 7 a tap has 16 multiply-adds for 8
+ *    loads of weights, 2 of values and 2 of the ghost head.  With 16 registers, blocks have 4 tokens.
+ * 4. Zeros on both sides of the rows replace tests.
  *
  * Tried without gain: 14 tokens with 32 registers, 5 to 7 with 16; a list of neighbours instead of steps. */
 
 #include "elsa.h"
 #include <string.h>
 
-/* Tokens of a block: sums in registers, of which there are 32 or 16. */
+/* Tokens in a block. */
 #if LANE_REGISTERS == 32
 #define TOKENS ((size_t)8)
 #else
 #define TOKENS ((size_t)4)
 #endif
 
-/* Neighbours of a row, at most, that are taken at once. */
-#define BESIDE ((size_t)7)
+/* The largest K whose neighbours of a row are kept in registers. */
+#define MOST_TAPS ((size_t)7)
 
 /* ---- groups of channels ----------------------------------------------------- */
 
@@ -40,13 +37,13 @@ void elsa_values_prepare(struct elsa_fast *f, struct arena *arena, const struct 
     v->groups = (p->heads.c + LANES - 1) / LANES;
     v->pad = elsa_widest(p);
     v->columns = p->grid.size[1] + 2 * v->pad;
-    v->beside = p->dilation == 1 && v->pad == p->K / 2 && p->K <= BESIDE ? p->K : 1;
+    v->taps = p->dilation == 1 && v->pad == p->K / 2 && p->K <= MOST_TAPS ? p->K : 1;
     arena_reals(arena, PER_RUN, &v->data, "the values", p->heads.h * v->groups, p->grid.size[0], v->columns, LANES);
-    arena_objects(arena, PERSISTENT, &v->bend, "the ghost head in vectors", p->ghost.add ? 2 * p->heads.h * v->groups : 0,
-                 p->entries, sizeof *v->bend);
+    arena_objects(arena, PERSISTENT, &v->matrices, "the ghost head in vectors",
+                  p->ghost.add ? 2 * p->heads.h * v->groups : 0, p->entries, sizeof *v->matrices);
 }
 
-/* The first channel of a group within its head, and how many there are. */
+/* The first channel of a group within its head, and the number of its channels. */
 static size_t group_first(size_t *channels, const struct elsa_fast *f, const struct elsa_problem *p, size_t group)
 {
     size_t first = group % f->values.groups * LANES, left = p->heads.c - first;
@@ -56,7 +53,7 @@ static size_t group_first(size_t *channels, const struct elsa_fast *f, const str
 
 void elsa_values_load(struct elsa_fast *f, const struct elsa_problem *p)
 {
-    vec *to = f->values.bend;
+    vec *to = f->values.matrices;
 
     for (size_t group = 0; to && group < p->heads.h * f->values.groups; group++) {
         size_t channels, first = group_first(&channels, f, p, group);
@@ -92,12 +89,12 @@ void elsa_values_fill(const struct elsa_fast *f, const struct elsa_problem *p, s
 
 /* ---- a block of tokens -------------------------------------------------------- */
 
-/* out = f of some tokens and one group of channels.  w, value and bend: weight and value of the first neighbour of the
- * first token, and its matrices.  `beside` neighbours of a row are taken together.  Callers pass constants for tokens,
- * beside and ghost. */
+/* out = f of `tokens` tokens and one group of channels.  w, value and matrices belong to the first neighbour of the
+ * first token.  `taps` neighbours of a row share the loaded values.  Callers pass constants for tokens, taps and
+ * ghost. */
 INLINED
 void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const real *w, const real *value,
-               const vec *bend, size_t tokens, size_t beside, bool ghost)
+               const vec *matrices, size_t tokens, size_t taps, bool ghost)
 {
     const struct elsa_problem *p = here->p;
     size_t C = p->heads.C, aside = p->dilation * LANES, below = p->dilation * here->f->values.columns * LANES;
@@ -107,15 +104,15 @@ void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const 
     for (size_t t = 0; t < tokens; t++) sum[t] = (vec){0};
     for (size_t ky = here->down.first; ky < here->down.end; ky++, value += below) {
         const real *there = value;
-        for (size_t kx = here->across.first; kx < here->across.end; kx += beside, there += aside) {
-            vec near[TOKENS + BESIDE - 1];
-            for (size_t x = 0; x < tokens + beside - 1; x++) near[x] = vec_load(there + x * LANES);
+        for (size_t kx = here->across.first; kx < here->across.end; kx += taps, there += aside) {
+            vec near[TOKENS + MOST_TAPS - 1];
+            for (size_t x = 0; x < tokens + taps - 1; x++) near[x] = vec_load(there + x * LANES);
             for (size_t x = 0; x < tokens - 1; x++) near[x] = vec_in_register(near[x]);
-            for (size_t k = 0; k < beside; k++, w += ELSA_CHUNK * LANES) {
-                vec *next = &near[k + tokens - 1];        /* loaded where it comes in */
+            for (size_t k = 0; k < taps; k++, w += ELSA_CHUNK * LANES) {
+                vec *next = &near[k + tokens - 1];        /* loaded when it is needed */
                 vec factor = {0}, summand = {0};
                 *next = vec_in_register(*next);
-                if (ghost) factor = vec_in_register(bend[0]), summand = vec_in_register(bend[1]), bend += 2;
+                if (ghost) factor = vec_in_register(matrices[0]), summand = vec_in_register(matrices[1]), matrices += 2;
                 for (size_t t = 0; t < tokens; t++) {
                     if (ghost) sum[t] += (factor * w[t] + summand) * near[t + k];
                     else sum[t] += w[t] * near[t + k];
@@ -123,7 +120,7 @@ void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const 
             }
         }
         w += rest * ELSA_CHUNK * LANES;
-        if (ghost) bend += rest * 2;
+        if (ghost) matrices += rest * 2;
     }
     if (channels == LANES)
         for (size_t t = 0; t < tokens; t++) vec_storeu(out + t * C, sum[t]);
@@ -131,10 +128,9 @@ void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const 
         for (size_t t = 0; t < tokens; t++) vec_store_partial(out + t * C, sum[t], channels);
 }
 
-/* Head a of a chunk, block by block; the last may begin before the one before it has ended, and
- * makes the same sums again. */
+/* Head a of a chunk, in blocks; the last block may overlap the one before it. */
 INLINED
-void apply(const struct elsa_chunk *here, size_t a, size_t tokens, size_t beside, bool ghost)
+void apply(const struct elsa_chunk *here, size_t a, size_t tokens, size_t taps, bool ghost)
 {
     const struct elsa_problem *p = here->p;
     const struct elsa_fast *f = here->f;
@@ -146,12 +142,12 @@ void apply(const struct elsa_chunk *here, size_t a, size_t tokens, size_t beside
         size_t channels, first = group_first(&channels, f, p, group), row = group * p->grid.size[0] + here->row;
         const real *value = f->values.data + (ptrdiff_t)(row * columns + f->values.pad + here->x) * (ptrdiff_t)LANES
                           + corner * (ptrdiff_t)LANES;
-        const vec *bend = ghost ? f->values.bend + (group * p->entries + n) * 2 : NULL;
+        const vec *matrices = ghost ? f->values.matrices + (group * p->entries + n) * 2 : NULL;
         real *out = here->out + a * p->heads.c + first;
 
         for (size_t t = 0; t < here->tokens; t += tokens) {
             if (t + tokens > here->tokens) t = here->tokens - tokens;
-            sum_block(out + t * C, channels, here, w + t, value + t * LANES, bend, tokens, beside, ghost);
+            sum_block(out + t * C, channels, here, w + t, value + t * LANES, matrices, tokens, taps, ghost);
         }
     }
 }
@@ -159,7 +155,7 @@ void apply(const struct elsa_chunk *here, size_t a, size_t tokens, size_t beside
 INLINED
 void apply_some(const struct elsa_chunk *here, size_t a, size_t tokens, bool ghost)
 {
-    switch (here->f->values.beside) {
+    switch (here->f->values.taps) {
     case 7: apply(here, a, tokens, 7, ghost); break;
     case 5: apply(here, a, tokens, 5, ghost); break;
     case 3: apply(here, a, tokens, 3, ghost); break;
@@ -169,7 +165,7 @@ void apply_some(const struct elsa_chunk *here, size_t a, size_t tokens, bool gho
 
 void elsa_apply(const struct elsa_chunk *here, size_t a)
 {
-    bool ghost = here->f->values.bend != NULL;
+    bool ghost = here->f->values.matrices != NULL;
     if (here->tokens >= TOKENS) {
         if (ghost) apply_some(here, a, TOKENS, true);
         else apply_some(here, a, TOKENS, false);

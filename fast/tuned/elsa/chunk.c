@@ -1,7 +1,6 @@
-/* chunk.c -- some tokens of a row and their neighbours
+/* chunk.c -- a chunk: a few vectors of tokens of one row, and their neighbours
  *
- * All tokens of a row have the same rows of neighbours on the grid; masks and the zeros of the planes handle the
- * columns. */
+ * All tokens of a row have the same rows of neighbours on the grid.  Columns off the grid are masked, or read zeros. */
 
 #include "elsa.h"
 
@@ -10,7 +9,7 @@ ptrdiff_t elsa_step(const struct elsa_problem *p, size_t at)
     return ((ptrdiff_t)at - (ptrdiff_t)(p->K / 2)) * (ptrdiff_t)p->dilation;
 }
 
-/* The largest step that still meets an axis of this many tokens. */
+/* The largest step that stays within an axis of `tokens` tokens. */
 static size_t largest_step(const struct elsa_problem *p, size_t tokens)
 {
     size_t most = (tokens - 1) / p->dilation;
@@ -32,7 +31,7 @@ size_t elsa_strip_at(const struct team *t, size_t strip)
     return slot[strip] * f->apart * f->plane;
 }
 
-/* Where a token of a row stands in plane 0 of its strip. */
+/* The index of a token in plane 0 of its strip. */
 static size_t token_at(const struct team *t, size_t row, size_t x)
 {
     const struct elsa_problem *p = t->plan->params;
@@ -40,7 +39,7 @@ static size_t token_at(const struct team *t, size_t row, size_t x)
     return elsa_strip_at(t, row / f->strip) + row % f->strip * p->grid.size[1] + x;
 }
 
-/* One more row or column of those that lie together. */
+/* Extends the range to k. */
 static void reach(struct elsa_reach *r, size_t k)
 {
     if (r->first > k) r->first = k;
@@ -52,10 +51,10 @@ struct elsa_chunk elsa_chunk_at(const struct team *t, size_t item)
     const struct elsa_problem *p = t->plan->params;
     const struct elsa_fast *f = t->plan->state;
     const struct arena *arena = &t->plan->arena;
-    ptrdiff_t *there = arena_thread(arena, f->there, t->thread);
+    ptrdiff_t *neighbour = arena_thread(arena, f->neighbour, t->thread);
     struct elsa_chunk here = {
         .p = p, .f = f, .row = item / elsa_chunks(p), .x = item % elsa_chunks(p) * ELSA_CHUNK * LANES,
-        .down = {p->K, 0}, .across = {p->K, 0}, .there = there, .w = arena_thread(arena, f->w, t->thread),
+        .down = {p->K, 0}, .across = {p->K, 0}, .neighbour = neighbour, .w = arena_thread(arena, f->w, t->thread),
     };
     real *out = arena_thread(arena, f->out, t->thread);
     ptrdiff_t H = (ptrdiff_t)p->grid.size[0], W = (ptrdiff_t)p->grid.size[1];
@@ -69,7 +68,7 @@ struct elsa_chunk elsa_chunk_at(const struct team *t, size_t item)
         if (step > -W && step < W) reach(&here.across, k);
         if (y < 0 || y >= H) continue;
         reach(&here.down, k);
-        there[k] = (ptrdiff_t)token_at(t, (size_t)y, here.x);
+        neighbour[k] = (ptrdiff_t)token_at(t, (size_t)y, here.x);
     }
     return here;
 }

@@ -1,25 +1,24 @@
-/* elsa.c -- ELSA with nothing unfolded
+/* elsa.c -- ELSA without unfolding
  *
  *     l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an
  *
- * Neither sum depends on both i and its neighbour: each is a linear map of the Hadamard product at one token, h K^2
- * numbers of it.  Algorithm 2 unfolds z to N x K^2 x C and then contracts.  Here one matrix product makes both halves
- * for all tokens, and the second half is read at the neighbour's place.  The values are not unfolded either.
+ * Each sum is a linear map of the Hadamard product z of one token, with h K^2 outputs.  Algorithm 2 unfolds z to
+ * N x K^2 x C first.  Here one matrix product computes both sums (halves) for all tokens, and the second half is read
+ * at the neighbour's position.  The values are not unfolded either.
  *
- * 1. Planes: in the logits a vector holds the same number of 16 neighbouring tokens.  A shift is a load from another
- *    address, the softmax needs no sums across a vector, and logits leave the matrix product R z^T as planes.  The
- *    tokens of a strip are repacked for it (packed_linear.h).
- * 2. Borders without tests: rows off the grid are left out; columns off the grid are masked to zero in the logits, and
- *    are zeros beside the rows of the values.
- * 3. The ghost head is part of the application of the filters, which has channels in a vector, not tokens (apply.c).
- * 4. Strips of some rows: query, key, value and products reuse the memory of the last strip.  Logits are read before
- *    they leave the second cache, and those that no token looks at any more are overwritten.
+ * 1. Logits are planes: a vector holds one logit of neighbouring tokens.  A shift is a load from another address, and
+ *    the softmax needs no sums across a vector.  The matrix product R z^T writes planes if the tokens of a strip are
+ *    repacked as its weights (packed_linear.h).
+ * 2. Borders need no tests: rows off the grid are skipped.  Columns off the grid are masked to zero in the logits, and
+ *    read zeros on both sides of the rows of the values.
+ * 3. The ghost head is applied with the filters; there a vector holds channels, not tokens (apply.c).
+ * 4. Images are divided into strips of rows.  Query, key, value and products reuse the memory of the last strip.
+ *    Logits are read while they are in the second cache, and overwritten when no token needs them any more.
  * 5. In the softmax the number of vectors is a constant, so maxima and sums stay in registers.
  * 6. A value is loaded once for the K neighbours of a row (apply.c).
+ * 7. Each thread has its own strips.  It first computes those that other threads read; one barrier follows.
  *
- * Threads have strips of their own and meet once: before that each makes those strips that its neighbours look at.
- *
- * Tried without gain: fewer operations for the larger of two vectors; the matrix product unrolled.
+ * Tried without gain: fewer operations for the maximum of two vectors; unrolling the matrix product.
  *
  * Contract: reference/elsa.h. */
 
@@ -29,13 +28,13 @@
 #include "../forms.h"
 #include "../packed_linear.h"
 
-/* Tokens of a strip, or one row: with all that is made of them, and the logits of its neighbours, one and a
- * half megabytes.  An image of two strips is one: the weights would pass by twice. */
+/* Tokens in a strip (at least one row), chosen so that its data and the neighbours' logits fit in 1.5 MB.  An image of
+ * up to 2 STRIP tokens has one strip per thread, so that the weights are read only once. */
 #define STRIP ((size_t)128)
 
 /* ---- the softmax --------------------------------------------------------- */
 
-/* w [K^2][CHUNK] = the attention of head a on a chunk.  vectors is a constant where this is called. */
+/* here->w = the attention of head a.  Callers pass a constant for vectors. */
 INLINED
 void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
 {
@@ -46,15 +45,14 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
     const real *other = f->logits + (p->heads.h + a) * entries * plane;
     const real *bias = (p->equation ? p->rb : p->mix_b) + a * entries;
     const vec_mask *on_grid = f->on_grid + here->x / LANES;
-    size_t whole = (p->grid.size[1] - 1) / LANES + 1;   /* vectors of a row */
+    size_t whole = (p->grid.size[1] - 1) / LANES + 1;   /* vectors in a row */
     vec *w = here->w, top[ELSA_CHUNK], sum[ELSA_CHUNK];
 
-    /* Step 1: the token's own half and the neighbour's, which is zero off the grid and which the final
-     * variant has not; and the largest of their sums. */
+    /* Step 1: the logits, and their maximum.  The neighbour's half is zero off the grid; the final variant has none. */
     for (size_t n = 0; n < entries; n++) {
         size_t ky = n / K, kx = n % K;
         bool met = p->equation && elsa_meets(&here->down, ky) && elsa_meets(&here->across, kx);
-        const real *from = met ? other + n * plane + here->there[ky] + elsa_step(p, kx) : NULL;
+        const real *from = met ? other + n * plane + here->neighbour[ky] + elsa_step(p, kx) : NULL;
         for (size_t v = 0; v < vectors; v++) {
             vec l = vec_loadu(own + n * plane + v * LANES) + bias[n] * LOG2_E;
             const vec_mask *mask = on_grid + kx * whole;
@@ -77,7 +75,6 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
         for (size_t v = 0; v < vectors; v++) w[n * ELSA_CHUNK + v] *= sum[v];
 }
 
-/* Every head's attention, and its channels. */
 INLINED
 void all_heads(const struct elsa_chunk *here, size_t vectors)
 {
@@ -87,7 +84,6 @@ void all_heads(const struct elsa_chunk *here, size_t vectors)
     }
 }
 
-/* One chunk of a row. */
 static void chunk(const struct team *t, size_t item)
 {
     struct elsa_chunk here = elsa_chunk_at(t, item);
@@ -102,7 +98,7 @@ static void chunk(const struct team *t, size_t item)
 
 /* ---- a strip ------------------------------------------------------------- */
 
-/* z = scale q o k of some tokens, where q was; or for Eq. 6 scale q and scale k, each where it was. */
+/* In place: q <- z = scale q o k; for Eq. 6 q <- scale q, and k <- scale k. */
 static void products(real *qkv, const struct elsa_problem *p, size_t tokens)
 {
     size_t Q = p->heads.Q, width = 2 * Q + p->heads.C;
@@ -115,8 +111,8 @@ static void products(real *qkv, const struct elsa_problem *p, size_t tokens)
     }
 }
 
-/* The logits of Eq. 6 and 7 as planes, both halves of the tokens of a strip.  Here tokens are the weights,
- * repacked, and the maps go by: a vector is of tokens, as in the planes. */
+/* Both halves of the logits of a strip (Eq. 6 and 7), as planes.  The tokens are repacked as the weights of the
+ * product, so that its vectors hold tokens. */
 static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem *p, const real *qkv, real *panels,
                    size_t tokens)
 {
@@ -129,8 +125,8 @@ static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem
     }
 }
 
-/* What a strip is looked at for: its values, and of the logits both halves; of the final variant
- * the products, which the logits come from. */
+/* Computes what other strips read of a strip: its values and both halves of the logits; in the final variant the
+ * products instead of the logits. */
 static void make(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->params;
@@ -149,7 +145,7 @@ static void make(const struct team *t, size_t strip)
     if (p->equation) logits(f->logits + elsa_strip_at(t, strip), f, p, qkv, panels, rows * W);
 }
 
-/* Rows of y from channels head by head, where no map follows that takes them so. */
+/* Without an output projection: rows of y from channels ordered head by head. */
 static void scatter(real *y, const real *out, const struct elsa_problem *p, size_t tokens)
 {
     size_t C = p->heads.C, c = p->heads.c, step = ghost_channel(&p->ghost, 0, 1);
@@ -175,36 +171,35 @@ static void finish(const struct team *t, size_t strip)
     else scatter(y, out, p, tokens);
 }
 
-/* Strips of logits that a thread has room for: those on either side of its own that its neighbours look
- * at, and 2 near + 1 that the others take turns in. */
-static size_t places(size_t near) { return 4 * near + 1; }
+/* Slots for the logits of a thread: `near` strips at each end keep theirs, since other threads read them; the strips in
+ * the middle reuse a ring of 2 near + 1. */
+static size_t slots_per_thread(size_t near) { return 4 * near + 1; }
 
-/* Where the logits of every strip lie.  A strip in the middle of a thread's own is written where that lay
- * which stood 2 near + 1 above it, and which nobody looks at any more. */
-static void place(size_t *slot, const struct team *t, size_t strips, size_t near)
+/* The slot of each strip.  In the ring, strip s overwrites strip s - (2 near + 1), which no token needs any more. */
+static void assign_slots(size_t *slot, const struct team *t, size_t strips, size_t near)
 {
     size_t next = 0;
     for (size_t part = 0; part < t->parts; part++) {
-        size_t from = share(strips, part, t->parts), own = share(strips, part + 1, t->parts) - from;
-        bool all = own <= places(near);
-        for (size_t at = 0; at < own; at++) {
-            size_t middle = 2 * near + at % (2 * near + 1), edge = at < near ? at : near + own - 1 - at;
-            slot[from + at] = next + (all ? at : at < near || own - 1 - at < near ? edge : middle);
+        size_t from = share(strips, part, t->parts), count = share(strips, part + 1, t->parts) - from;
+        bool all = count <= slots_per_thread(near);
+        for (size_t at = 0; at < count; at++) {
+            size_t middle = 2 * near + at % (2 * near + 1), edge = at < near ? at : near + count - 1 - at;
+            slot[from + at] = next + (all ? at : at < near || count - 1 - at < near ? edge : middle);
         }
-        next += all ? own : places(near);
+        next += all ? count : slots_per_thread(near);
     }
 }
 
-/* Each thread makes each of its strips just before it is read, from the top down.  It first makes those that its
- * neighbours read, and waits for theirs.  The final variant makes all first: zeros beside a row are written with the
- * rows of another plane. */
+/* A thread first computes the strips that other threads read.  After the barrier it computes each other strip just
+ * before it is needed, from top to bottom.  The final variant computes all its strips first (near = strips), because
+ * the zeros before row 0 of a plane are written with the last row of the plane before it. */
 static void run_chunk(const struct team *t)
 {
     const struct elsa_fast *f = t->plan->state;
     size_t from = share(f->strips, t->part, t->parts), to = share(f->strips, t->part + 1, t->parts);
     size_t made = from, end = to, near = f->near;
 
-    place(arena_thread(&t->plan->arena, f->slot, t->thread), t, f->strips, near);
+    assign_slots(arena_thread(&t->plan->arena, f->slot, t->thread), t, f->strips, near);
     if (t->part) for (; made < end && made < from + near; made++) make(t, made);
     if (t->part + 1 < t->parts) for (; end > made && end + near > to; end--) make(t, end - 1);
     team_barrier(t);
@@ -224,7 +219,7 @@ static status prepare(struct plan *plan)
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, H = p->grid.size[0], W = p->grid.size[1];
     size_t maps = p->heads.h * p->entries, share_of_rows = (H - 1) / (size_t)plan->threads + 1, slots;
 
-    /* Step 1: Eq. 4 is a core; the others run their batches themselves. */
+    /* Step 1: Eq. 4 runs as a core of heads.h; the other equations run their own batches. */
     if (p->equation == 4) {
         heads_prepare(plan, (struct core_options){
             .core = elsa_unified, .whole = true, .parts = N, .maps = &linear_packed,
@@ -242,8 +237,8 @@ static status prepare(struct plan *plan)
     arena_reals(arena, LOAD_SCRATCH, &f->w_o, "the output projection by heads", p->heads.w_o ? C : 0, C);
     ghost_prepare(&f->ghost, arena, LOAD_SCRATCH, &p->ghost);
 
-    /* Step 3: one image, in strips of almost the same number of rows for every thread.  Shifted vectors
-     * may reach behind the last logits of a strip, and not into another's, which its thread may be writing. */
+    /* Step 3: strips, almost equally many rows for each thread.  Slots have spare planes, because shifted vectors read
+     * past the last logit of a strip, and another thread may be writing the next slot. */
     f->strip = p->heads.N <= 2 * STRIP ? share_of_rows : STRIP / W < 1 ? 1 : STRIP / W;
     f->strip = (share_of_rows - 1) / ((share_of_rows - 1) / f->strip + 1) + 1;
     f->strips = (H - 1) / f->strip + 1;
@@ -251,7 +246,7 @@ static status prepare(struct plan *plan)
     f->halves = p->equation ? 2 * maps : maps;
     f->apart = f->halves + (elsa_widest(p) + LANES) / f->plane + 1;
     f->near = p->equation ? (elsa_farthest(p) + f->strip - 1) / f->strip : f->strips;
-    slots = (size_t)plan->threads * places(f->near);
+    slots = (size_t)plan->threads * slots_per_thread(f->near);
     arena_reals(arena, PER_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane);
     elsa_values_prepare(f, arena, p);
     if (!p->equation) elsa_final_prepare(f, arena, p);
@@ -260,14 +255,14 @@ static status prepare(struct plan *plan)
     arena_objects(arena, PER_THREAD, &f->slot, "where strips lie", f->strips, 1, sizeof *f->slot);
     arena_reals(arena, PER_THREAD, &f->qkv, "query, key and value of a strip", f->plane, 2 * Q + C);
     arena_reals(arena, PER_THREAD, &f->panels, "the products of a strip, repacked",
-               p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1);
+                p->equation ? (f->plane - 1) / LANES + 1 : 0, LANES, C + 1);
     arena_reals(arena, PER_THREAD, &f->out, "the output of a strip", f->plane, C);
-    arena_objects(arena, PER_THREAD, &f->there, "the neighbours of a row", p->K, 1, sizeof *f->there);
+    arena_objects(arena, PER_THREAD, &f->neighbour, "the neighbours of a row", p->K, 1, sizeof *f->neighbour);
     arena_objects(arena, PER_THREAD, &f->w, "the attention of a chunk", p->entries, ELSA_CHUNK, sizeof *f->w);
     return arena_status(arena);
 }
 
-/* Which columns of a row have a neighbour dx columns away, for every dx. */
+/* For each step, the columns of a row whose neighbour is on the grid. */
 static void load_masks(struct elsa_fast *f, const struct elsa_problem *p)
 {
     size_t W = p->grid.size[1], vectors = (W - 1) / LANES + 1;
@@ -278,8 +273,8 @@ static void load_masks(struct elsa_fast *f, const struct elsa_problem *p)
         }
 }
 
-/* The projections.  Between them the channels of a head lie side by side, whatever the head map
- * says: rows of the value and columns of w_o are permuted once, and no token ever is. */
+/* The projections.  Rows of the value and columns of w_o are permuted once, so that in between the channels of a head
+ * are contiguous for every head map. */
 static void load_projections(struct elsa_fast *f, const struct elsa_problem *p)
 {
     const struct heads_problem *params = &p->heads;
@@ -288,7 +283,8 @@ static void load_projections(struct elsa_fast *f, const struct elsa_problem *p)
     linear_load(&f->heads.input, 0, 2 * Q, params->w_qkv, params->b_qkv);
     for (size_t ch = 0; ch < C; ch++) {
         size_t given = ghost_channel(&p->ghost, ch / params->c, ch % params->c), row = 2 * Q + given;
-        linear_load(&f->heads.input, 2 * Q + ch, 1, params->w_qkv + row * C, params->b_qkv ? params->b_qkv + row : NULL);
+        linear_load(&f->heads.input, 2 * Q + ch, 1, params->w_qkv + row * C,
+                    params->b_qkv ? params->b_qkv + row : NULL);
         for (size_t o = 0; params->w_o && o < C; o++) f->w_o[o * C + ch] = params->w_o[o * C + given];
     }
     if (params->w_o) linear_load(&f->heads.output, 0, C, f->w_o, params->b_o);
@@ -324,8 +320,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return p->equation == 4 ? heads_run(plan, y, x) : batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* Neighbours off the grid count for nothing, though only their rows are left out: columns off the grid are
- * lanes of zeros. */
+/* Counts only neighbours on the grid.  The code skips rows off the grid; columns off the grid are lanes of zeros. */
 static double multiply_adds(const void *params)
 {
     return elsa_multiply_adds(params, elsa_pairs(params));

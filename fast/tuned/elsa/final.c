@@ -2,14 +2,14 @@
  *
  *     g_io = GELU(sum_cn conv_w_ocn z_{i+n, g floor(o/g)+c} + conv_b_o),   l = mix_w g + mix_b
  *
- * The group convolution on planes: four of a group's g outputs and up to four vectors of tokens at a time, so that a
- * shifted vector of z meets four filters while it is in a register; one output at a time where four do not divide g.
- * Borders as in fast/tuned/elsa/elsa.c.  The map to the logits is one matrix product; mix_b is added with the softmax. */
+ * The group convolution on planes computes four outputs of a group and up to four vectors of tokens at a time, so that
+ * four filters use each loaded vector of z.  If g is no multiple of 4, it computes one output at a time.  Borders are
+ * handled as in elsa.c.  The map to the logits is one matrix product; the softmax adds mix_b. */
 
 #include "elsa.h"
 #include "../gelu.h"
 
-#define OUTPUTS ((size_t)4)     /* of a group, at a time */
+#define OUTPUTS ((size_t)4)     /* of a group, computed together */
 
 void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct elsa_problem *p)
 {
@@ -18,7 +18,7 @@ void elsa_final_prepare(struct elsa_fast *f, struct arena *arena, const struct e
     arena_reals(arena, PER_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane);
 }
 
-/* Some outputs of one group from o on, `vectors` vectors of tokens: constants where this is called. */
+/* `outputs` outputs of a group, from o on, for `vectors` vectors of tokens.  Callers pass constants for both. */
 INLINED
 void convolve(vec out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
 {

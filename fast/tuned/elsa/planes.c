@@ -18,8 +18,8 @@ void planes_prepare(struct planes *p, struct arena *arena, const char *name,
     arena_reals(arena, PER_RUN, &p->data, name, channels * rows + 2, stride);
 }
 
-/* Squares of LANES tokens and LANES channels are transposed in registers.  What
- * lies behind the last token of a row is cleared, before the first row too. */
+/* Transposes squares of LANES tokens and channels in registers; writes the zeros after the row, and those before row
+ * 0. */
 void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step)
 {
     size_t end = whole(p->columns);

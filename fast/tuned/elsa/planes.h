@@ -1,13 +1,13 @@
-/* planes.h -- a feature map as planes, one a channel, with zeros beside every row
+/* planes.h -- a feature map as planes, one per channel, with zeros between the rows
  *
- * Every channel is an image of its own, so that a vector holds the same channel of neighbouring tokens of a row, and a
- * shift by a neighbour's offset is a load from another address.
+ * A vector holds one channel of neighbouring tokens of a row, so a shift by a neighbour's offset is a load from another
+ * address.
  *
  *     data  [1 + channels rows + 1][stride]
  *
- * After each row come at least `pad` zeros, which also stand before the next row, and one row stands before the first:
- * a vector shifted by up to `pad` columns reads zeros off the grid.  Above and below a plane there are other planes;
- * callers leave those rows out.  planes_fill writes the zeros too. */
+ * At least `pad` zeros follow each row, and a row of zeros comes before the first.  So a vector shifted by up to `pad`
+ * columns reads zeros off the grid.  Above and below a plane are other planes; callers skip those rows.  planes_fill
+ * also writes the zeros. */
 
 #ifndef TWICETOLD_PLANES_H
 #define TWICETOLD_PLANES_H
@@ -29,7 +29,8 @@ static inline real *planes_row(const struct planes *p, size_t channel, size_t ro
     return p->data + (1 + channel * p->rows + row) * p->stride;
 }
 
-/* One row of all planes from its tokens, [columns][channels], `step` reals apart. Threads may fill different rows. */
+/* Fills one row of all planes from its tokens [columns][channels], `step` reals apart.  Threads may fill different
+ * rows. */
 void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step);
 
 #endif

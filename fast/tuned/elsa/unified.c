@@ -1,12 +1,9 @@
-/* unified.c -- the paradigm of Eq. 4 without the map of all tokens
+/* unified.c -- Eq. 4 of ELSA without the weights of all pairs
  *
  *     f_ic = sum_{j in area(i)} Norm_j(qk_aij + qr_aij + rk_aij + b_aij) v_jc
  *
- * A token has K^2 others in its area, so its filter has K^2 entries and not N: the terms are taken for those alone,
- * normalised, and applied at once.  The embeddings are permuted to [h][T][C], so that each term is a dot product of two
- * rows that lie in memory.  Nothing is kept but one filter.
- *
- * The dot product of query and key has to be taken pair by pair; that is what Eq. 7 does without (fast/tuned/elsa/elsa.c). */
+ * The area of a token has K^2 entries, so only one filter of K^2 numbers is stored.  The embeddings are permuted to
+ * [h][T][C], so that each term is a dot product of contiguous rows. */
 
 #include "elsa.h"
 #include "../activations.h"

@@ -1,13 +1,13 @@
-/* hilo.c -- HiLo with windows as windows, and one key for each window
+/* hilo.c -- HiLo without a mask, and with one key for each window
  *
- * Nothing is padded.  A token of the padding is zero, so its query, key and value are the bias: one row, loaded once,
- * stands for all of them.  In a window's mean it counts in the divisor only.
+ * There is no padded plane.  A padding token is zero, so its query, key and value are the bias: one row represents all
+ * padding tokens.  In the mean of a window it counts only in the divisor.
  *
- * 1. Each thread takes images of its own from pooling to projection, so that everything between x and y stays in its
- *    cache.  The threads share a single image, or those left over, step by step (batch.h).
+ * 1. Each thread takes one image at a time through all steps, so that everything between x and y stays in its cache.
+ *    The threads share a single image, or those left over (batch.h).
  * 2. Weights are repacked once (packed_linear.h), and maps of one input are one map.
- * 3. Small windows in the lanes (window_attention.h).
- * 4. Lo-Fi by the tiled attention, with keys and values where the map left them.
+ * 3. Hi-Fi with small windows: one window per lane (window_attention.h).
+ * 4. Lo-Fi by the tiled attention, which reads keys and values in place.
  *
  * Contract: reference/hilo.h. */
 
@@ -22,22 +22,22 @@
 /* Tensors of one image, or one for each thread if each thread has its own image. */
 struct hilo_fast {
     bool per_thread;
-    bool coarse_queries;        /* Lo-Fi's queries beside its keys, from the same rows */
+    bool coarse_queries;        /* Lo-Fi's queries are projected from the windows, like its keys */
     size_t R;                   /* queries of Lo-Fi */
     struct linear fine, coarse; /* of every token: h_qkv and l_q; of every window: l_kv, or l_q and l_kv */
     struct linear h_proj, l_proj;
-    real *padding;              /* [3hd]: query, key and value of a token of the padding */
-    real *pooled;               /* [n][C], NULL without Lo-Fi, or where windows are tokens */
+    real *padding;              /* [3hd]: query, key and value of a padding token */
+    real *pooled;               /* [n][C]; NULL without Lo-Fi, or if windows are single tokens */
     real *of_tokens, *of_windows;   /* [N][fine.out], [n][coarse.out] */
     real *high_z, *low_z;       /* [N][hd], [R][ld] */
-    real *low;                  /* [n][ld], NULL where nothing is spread */
-    real *small;                /* of each thread, where windows are small */
+    real *low;                  /* [n][ld]; NULL without interpolation */
+    real *small;                /* per thread: scratch for small windows, or NULL */
     struct tiled tiled;
 };
 
 /* ---- the cores ------------------------------------------------------- */
 
-/* The mean of one window's tokens; the padding adds nothing. */
+/* The mean of one window; padding tokens are zero. */
 static void pool(real *mean, const real *x, const struct hilo_problem *p, size_t window)
 {
     size_t T = p->windows.entries, C = p->C;
@@ -51,7 +51,7 @@ static void pool(real *mean, const real *x, const struct hilo_problem *p, size_t
     for (size_t ch = 0; ch < C; ch++) mean[ch] *= 1 / (real)T;
 }
 
-/* Hi-Fi: LANES small windows of one head, or a larger one. */
+/* Hi-Fi, one head: LANES small windows, or one larger window. */
 static void high_head(const struct head *head)
 {
     const struct hilo_problem *p = head->plan->params;
@@ -64,31 +64,32 @@ static void high_head(const struct head *head)
                       &p->windows, 0, padding, &f->tiled);
 }
 
-/* Lo-Fi: one block of queries against all windows. */
+/* Lo-Fi: one block of queries, and the keys of all windows. */
 static void low_head(const struct head *head)
 {
     const struct hilo_problem *p = head->plan->params;
     const struct hilo_fast *f = head->plan->state;
-    tiled_block(head, (struct attention){.queries = f->R, .keys = p->n, .channels = p->c, .scale = p->scale}, &f->tiled);
+    tiled_block(head, (struct attention){.queries = f->R, .keys = p->n, .channels = p->c, .scale = p->scale},
+                &f->tiled);
 }
 
 /* ---- the form around them --------------------------------------------- */
 
-/* The image's own among the tensors. */
+/* The part of a tensor that belongs to this thread's image. */
 static real *slot_of(const struct team *t, real *tensor)
 {
     return arena_thread(&t->plan->arena, tensor, t->slot);
 }
 
-/* One image. */
 static void run_chunk(const struct team *t)
 {
     const struct hilo_problem *p = t->plan->params;
     const struct hilo_fast *f = t->plan->state;
     size_t N = p->N, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
-    real *pooled = slot_of(t, f->pooled), *of_tokens = slot_of(t, f->of_tokens), *of_windows = slot_of(t, f->of_windows);
-    real *high_z = slot_of(t, f->high_z), *low_z = slot_of(t, f->low_z), *low_y = f->low ? slot_of(t, f->low) : t->y + hd;
+    real *pooled = slot_of(t, f->pooled), *of_tokens = slot_of(t, f->of_tokens);
+    real *of_windows = slot_of(t, f->of_windows), *high_z = slot_of(t, f->high_z), *low_z = slot_of(t, f->low_z);
+    real *low_y = f->low ? slot_of(t, f->low) : t->y + hd;
     const real *low_q = f->coarse_queries ? of_windows : arena_at(of_tokens, 3 * hd);
     real *low_k = arena_at(of_windows, f->coarse_queries ? ld : 0);
     const struct branch high = {
@@ -119,7 +120,7 @@ static void run_chunk(const struct team *t)
     branch_attend(t, &low);
     team_barrier(t);
 
-    /* Step 4: each branch into its channels of y. */
+    /* Step 4: the output projection of each branch, into its channels of y; the interpolation. */
     team_linear(t, t->y, C, high_z, hd, &f->h_proj, N);
     team_linear(t, low_y, spread ? ld : C, low_z, ld, &f->l_proj, R);
     if (spread) team_barrier(t);
@@ -137,7 +138,6 @@ static status run(struct plan *plan, real *y, const real *x)
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* Lo-Fi's queries are made where their input is: with Hi-Fi's, or with the keys. */
 static status prepare(struct plan *plan)
 {
     const struct hilo_problem *p = plan->params;
@@ -146,7 +146,7 @@ static status prepare(struct plan *plan)
     size_t N = p->N, n = p->n, C = p->C, hd = p->hd, ld = p->ld;
     bool pools = ld && p->s > 1, small = hd && p->s <= WINDOW_ATTENTION_EDGE;
 
-    /* Step 1: what is made of tokens, and what of windows. */
+    /* Step 1: the maps of tokens, and those of windows. */
     f->coarse_queries = p->pooled_queries || p->s == 1;
     f->R = f->coarse_queries ? n : N;
     linear_prepare(&f->fine, &linear_packed, arena, C, 3 * hd + (f->coarse_queries ? 0 : ld));
@@ -155,7 +155,7 @@ static status prepare(struct plan *plan)
     linear_prepare(&f->l_proj, &linear_packed, arena, ld, ld);
     arena_reals(arena, PERSISTENT, &f->padding, "a token of the padding", 3, hd);
 
-    /* Step 2: an image, or one for each thread. */
+    /* Step 2: the tensors of one image, or of one for each thread. */
     f->per_thread = p->B >= (size_t)plan->threads;
     enum lifetime image = f->per_thread ? PER_THREAD : PER_RUN;
     arena_reals(arena, image, &f->pooled, "the means of the windows", pools ? n : 0, C);
@@ -185,12 +185,12 @@ static status load(struct plan *plan)
     linear_load(&f->h_proj, 0, hd, p->h_proj, p->h_proj_b);
     linear_load(&f->l_proj, 0, ld, p->l_proj, p->l_proj_b);
 
-    /* Step 2: what a linear map makes of zeros. */
+    /* Step 2: the projection of a padding token. */
     for (size_t n = 0; n < 3 * hd; n++) f->padding[n] = p->h_qkv_b ? p->h_qkv_b[n] : 0;
     return status_ok();
 }
 
-/* Windows are s^2 queries and s^2 keys, padding and all. */
+/* A window has s^2 queries and s^2 keys, padding included. */
 static double multiply_adds(const void *params)
 {
     const struct hilo_problem *p = params;

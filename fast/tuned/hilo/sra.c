@@ -1,9 +1,8 @@
-/* sra.c -- spatial-reduction attention: one more linear map, and a tiled attention over few keys
+/* sra.c -- spatial-reduction attention: the convolution as a linear map, and a tiled attention over few keys
  *
- * A convolution whose stride is its width meets every token once.  So patches are laid out as rows of s^2 C numbers,
- * and the convolution is a linear map of these, its weights repacked once (packed_linear.h).  The rows take as much
- * memory as the tokens, which the output of the heads reuses.  The threads share a few images at a time from x to y
- * (batch.h).
+ * A convolution whose stride is its width reads every token once.  So patches are copied to rows of s^2 C numbers, and
+ * the convolution is a linear map of these rows, its weights repacked once (packed_linear.h).  The rows take as much
+ * memory as the tokens; the output of the heads overwrites them.  The threads share a few images at a time (batch.h).
  *
  * Contract: reference/sra.h. */
 
@@ -16,15 +15,15 @@
 
 struct sra_fast {
     struct linear query, convolution, key_value, output;
-    real *row;                  /* [s][s][C]: a row of the convolution, while loading */
+    real *row;                  /* [s][s][C]: one row of the convolution, only during load */
     real *q;                    /* [chunk][N][C] */
-    real *patches;              /* [chunk][M][s][s][C]; then, [chunk][N][C], the heads side by side */
-    real *reduced;              /* [chunk][M][C], NULL where s = 1 */
+    real *patches;              /* [chunk][M][s][s][C]; later [chunk][N][C], the heads side by side */
+    real *reduced;              /* [chunk][M][C], NULL if s = 1 */
     real *kv;                   /* [chunk][M][2C] */
     struct tiled tiled;
 };
 
-/* Row `row` of the plane, cut into the patches that it crosses. */
+/* Copies row `row` of the plane into the patches that it crosses. */
 static void cut_row(real *patches, const real *x, const struct sra_problem *p, size_t row)
 {
     size_t run = p->s * p->C, columns = p->patches.columns, Y = row / p->s, dy = row % p->s;
@@ -32,12 +31,12 @@ static void cut_row(real *patches, const real *x, const struct sra_problem *p, s
         memcpy(patches + ((Y * columns + X) * p->s + dy) * run, x + (row * columns + X) * run, run * sizeof *x);
 }
 
-/* One block of queries of one head against all its keys. */
 static void one_head(const struct head *head)
 {
     const struct sra_problem *p = head->plan->params;
     const struct sra_fast *f = head->plan->state;
-    tiled_block(head, (struct attention){.queries = p->N, .keys = p->M, .channels = p->c, .scale = p->scale}, &f->tiled);
+    tiled_block(head, (struct attention){.queries = p->N, .keys = p->M, .channels = p->c, .scale = p->scale},
+                &f->tiled);
 }
 
 static void run_chunk(const struct team *t)
@@ -53,12 +52,12 @@ static void run_chunk(const struct team *t)
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
-    /* Step 1: queries of tokens; patches.  Images follow each other as rows do. */
+    /* Step 1: queries of tokens; patches.  The rows of all images are numbered consecutively. */
     team_linear(t, f->q, C, t->x, C, &f->query, tokens);
     for (size_t row; team_next(t, rows, &row);) cut_row(f->patches, t->x, p, row);
     team_barrier(t);
 
-    /* Step 2: every patch becomes one token, and is normalised. */
+    /* Step 2: the convolution turns each patch into one token; layer norm. */
     team_linear(t, f->reduced, C, f->patches, p->s * p->s * C, &f->convolution, reduced);
     team_barrier(t);
     for (size_t m; team_next(t, reduced, &m);)
@@ -110,7 +109,7 @@ static status prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* sr_w [C][C][s][s] with channels innermost, as patches have them. */
+/* Permutes sr_w [C][C][s][s] to the order of the patches: channels innermost. */
 static void load_convolution(struct sra_fast *f, const struct sra_problem *p)
 {
     size_t C = p->C, T = p->s * p->s;

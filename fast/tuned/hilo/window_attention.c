@@ -2,16 +2,16 @@
  *
  *     t, u  tokens of a window, T = s^2 of them     ch  channels
  *
- * Both products are small dense ones whose entries are vectors, and blocks of them stay in registers. */
+ * Both products are small and dense.  Their entries are vectors; blocks of sums stay in registers. */
 
 #include "window_attention.h"
 #include "../exponential.h"
 #include "../transpose.h"
 
-/* Channels of y that are summed at a time; tokens of the largest window. */
+/* Channels of y in a block of sums; tokens of the largest window. */
 enum { STRIP = 4, TOKENS = WINDOW_ATTENTION_EDGE * WINDOW_ATTENTION_EDGE };
 
-/* Where token t of window l has its query, and where its output goes, at [t LANES + l]; NULL: nowhere. */
+/* Query and output row of token t of window l, at [t LANES + l]; y is NULL for padding. */
 struct rows {
     const real *q[TOKENS * LANES];
     real *y[TOKENS * LANES];
@@ -31,7 +31,7 @@ static void place(struct rows *rows, const struct head *head, const struct windo
         }
 }
 
-/* One token of all windows into lanes, a square at a time, times `scale`. */
+/* Transposes one token of all windows into lanes, times `scale`. */
 static void pack(vec *to, const real *const *row, size_t offset, size_t channels, real scale)
 {
     size_t whole = channels - channels % LANES;
@@ -47,7 +47,7 @@ static void pack(vec *to, const real *const *row, size_t offset, size_t channels
         for (size_t l = 0; l < LANES; l++) to[ch][l] = row[l][offset + ch] * scale;
 }
 
-/* And back. */
+/* Transposes one token of all windows back into rows of y. */
 static void unpack(real *const *y, const vec *from, size_t channels)
 {
     size_t whole = channels - channels % LANES;
@@ -64,7 +64,7 @@ static void unpack(real *const *y, const vec *from, size_t channels)
             if (y[l]) y[l][ch] = from[ch][l];
 }
 
-/* s_tu = q_t . k_u, `block` by `block` of them in registers. */
+/* s_tu = q_t . k_u, in blocks of `block` by `block` sums. */
 INLINED void scores(vec *s, const vec *q, const vec *k, size_t T, size_t channels, size_t block)
 {
     for (size_t t = 0; t < T; t += block)
@@ -79,7 +79,7 @@ INLINED void scores(vec *s, const vec *q, const vec *k, size_t T, size_t channel
         }
 }
 
-/* Scores in powers of two to weights whose sum is 1. */
+/* Softmax of scores that include the factor log2(e). */
 INLINED void weights(vec *s, size_t T)
 {
     vec top = s[0], sum = {0};
@@ -107,7 +107,7 @@ INLINED void attend(const struct rows *rows, real scale, size_t c, vec *q, size_
 {
     vec *k = q + T * c, *v = k + T * c, *s = v + T * c;
 
-    /* Step 1: rows into lanes; log2(e) in the scale makes exp a power of two. */
+    /* Step 1: rows into lanes; log2(e) in the scale turns exp into 2^x. */
     for (size_t t = 0; t < T; t++) {
         const real *const *row = rows->q + t * LANES;
         pack(q + t * c, row, 0, c, scale * LOG2_E);
@@ -115,18 +115,18 @@ INLINED void attend(const struct rows *rows, real scale, size_t c, vec *q, size_
         pack(v + t * c, row, rows->value, c, 1);
     }
 
-    /* Step 2: the weights of every pair. */
+    /* Step 2: the weights of all pairs. */
     scores(s, q, k, T, c, block);
     for (size_t t = 0; t < T; t++) weights(s + t * T, T);
 
-    /* Step 3: the means, where the queries were. */
+    /* Step 3: the output, which overwrites the queries. */
     for (size_t t = 0; t < T; t += block) {
         size_t ch = 0;
         for (; ch + STRIP <= c; ch += STRIP) means_at(q + t * c + ch, s + t * T, v + ch, T, c, block, STRIP);
         for (; ch < c; ch++) means_at(q + t * c + ch, s + t * T, v + ch, T, c, block, 1);
     }
 
-    /* Step 4: into the rows of y. */
+    /* Step 4: back into the rows of y. */
     for (size_t t = 0; t < T; t++) unpack(rows->y + t * LANES, q + t * c, c);
 }
 

@@ -1,9 +1,9 @@
-/* fft.c -- FFTW, many complex signals on one grid at a time; see fft.h */
+/* fft.c -- FFTW; see fft.h */
 
 #include "fft.h"
 #include <fftw3.h>
 
-/* A plan for channels innermost: neighbours on the grid lie `signals` apart. */
+/* A plan for channels innermost: neighbours on the grid are `signals` complex numbers apart. */
 static FFTW(plan) plan(int axes, const int *size, int signals, real *points, int sign)
 {
     FFTW(complex) *z = (FFTW(complex) *)points;

@@ -1,6 +1,6 @@
-/* fftw.c -- the plain form of LiSA with FFTW's transforms in place of its own
+/* fftw.c -- the plain form of LiSA, with FFTW's transforms
  *
- * Everything else is fast/lisa.c: its core transforms one channel at a time, and calls the library for it.
+ * The rest is fast/lisa.c, whose core calls FFTW for one channel at a time.
  *
  * Contract: reference/lisa.h. */
 
@@ -13,7 +13,7 @@ struct lisa_fftw {
     struct fft plans;
 };
 
-/* G of the first thread is the example: as well aligned as every spectrum. */
+/* G of the first thread has the alignment of every spectrum. */
 static status load(struct plan *plan)
 {
     struct lisa_fftw *f = plan->state;

@@ -7,7 +7,7 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const str
                           const struct vec_grid *g)
 {
     size_t c = p->heads.c;
-    bool each = p->equation > 5;        /* the key's channels have kernels of their own */
+    bool each = p->equation > 5;        /* each channel of the key has its own kernels */
     k->blocks = (c + LANES - 1) / LANES;
     k->pairs = ((p->equation == 4 ? c : p->D) + 1) / 2;
     k->tables = p->equation == 4 ? p->e_columns : k->pairs;
@@ -23,17 +23,17 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const str
     arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", 2 * g->line, POINT);
 }
 
-/* A matrix [rows][columns] for each entry of a kernel.  A lane's complex kernel is [row][column], with [row][column +
- * 1] as its imaginary part if the columns go in pairs, else 0. */
+/* A matrix [rows][columns] for each entry of a kernel.  The kernel of a lane has the real part [row][column].  Its
+ * imaginary part is [row][column + 1] if `pairs`, else 0. */
 struct table { const real *entries; size_t rows, columns; bool pairs; };
 
-/* 0 beyond the table's edge: lanes without a channel, a latent without a partner. */
+/* 0 outside the table: lanes without a channel, the partner of a last odd latent. */
 static real table_entry(const struct table *t, size_t e, size_t row, size_t column)
 {
     return row < t->rows && column < t->columns ? t->entries[(e * t->rows + row) * t->columns + column] : 0;
 }
 
-/* The spectra of L kernels side by side, lane number l being that of row + l row_step and column + l column_step. */
+/* The spectra of L kernels; lane l has row + l row_step and column + l column_step. */
 static void transform(real *spectrum, const struct lisa_kernels *k, const struct vec_grid *g,
                       const struct table *table, size_t row, size_t row_step, size_t column, size_t column_step)
 {
@@ -52,8 +52,7 @@ static void transform(real *spectrum, const struct lisa_kernels *k, const struct
     lane_grid_kernel(g, spectrum, k->field, k->line);
 }
 
-/* `count` kernels that all channels share, [count][points][re, im]: transformed
- * side by side in the lanes, and then taken apart. */
+/* `count` kernels shared by all channels, [count][points][re, im]: transformed L at a time, then unpacked. */
 static void load_shared(real *kernels, size_t count, const struct lisa_kernels *k, const struct vec_grid *g,
                         const struct table *table)
 {
@@ -67,7 +66,7 @@ static void load_shared(real *kernels, size_t count, const struct lisa_kernels *
     }
 }
 
-/* A bias [c][D] as points: lanes are channels, re and im two latents. */
+/* A bias [c][D] as points: lanes are channels, re and im are two latents. */
 static void load_bias(real *points, const struct lisa_kernels *k, const struct lisa_problem *p, const real *bias)
 {
     const struct table table = {bias, bias ? p->heads.c : 0, p->D, true};
@@ -87,7 +86,7 @@ void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, con
     load_shared(k->value, k->tables, k, g, p->e ? &rpes : &value);
     if (p->equation == 5) load_shared(k->key, k->pairs, k, g, &key);
 
-    /* Step 2: kernels of each channel, where there are such. */
+    /* Step 2: kernels of each channel (Eq. 6, 7 and 10). */
     const struct table each = {a, p->heads.c, p->D, true};
     size_t kernels = p->equation > 5 ? k->blocks * k->pairs : 0;
     for (size_t pair = 0; pair < kernels; pair++)

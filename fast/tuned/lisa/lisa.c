@@ -1,27 +1,26 @@
-/* lisa.c -- LiSA by own FFTs, a block of channels in the lanes
+/* lisa.c -- LiSA by Fourier transforms of LANES channels at a time
  *
  *     a[n,d] = sum_c q[n,c] (Ga[n,c,d] + ba[c,d]),   Ga[.,c,d] = k[.,c] (*) wa[.,c,d]
  *     y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
  *
- * (*) is the convolution on the circle of circulant.h, so that Eq. 10 and the exact Eq. 5-7 are one program.  An axis
- * that is no product of 2, 3, 5 and 7 moves to a larger circle.  Local kernels of Eq. 10 use circles as much larger
- * than the grid as the window reaches; small windows have a better way (local.h).  Beyond fftw.c:
+ * (*) is the convolution on the circles of circulant.h, so Eq. 10 and the exact Eq. 5-7 share this code.  An axis whose
+ * length is no product of 2, 3, 5 and 7 uses a larger circle.  Small windows do not use circles (local.h).
  *
- * 1. LANES channels of one head are a block, transformed together.  Nothing is rearranged: tokens already lie that way.
- * 2. Two latents d, d+1 are one complex kernel, w_d + sqrt(-1) w_d+1.  A complex inverse transform serves two real
- *    convolutions, and of a block only half its spectrum is kept.
- * 3. The product is part of the way into the inverse transform, the contraction with q or a of the way out.  Between
- *    them lies one field, in the second cache.
- * 4. The sums over the lanes of query times field are taken from the registers of the last butterfly; the query lies in
- *    the order in which they meet it.
- * 5. The key's spectra lie in the order in which they are read, one stream.
- * 6. y is workspace: it holds k, then q, then v, then the output of the heads, which is projected in place.
- * 7. With one head W_o W_v is one matrix, made when the plan is loaded: a weighs tokens, all channels of a head alike.
- * 8. Places in tables are multiplied once (vec_fft.h); each part of a transform copies its arguments to a struct of
- *    its own (vec_pass.h).
+ * 1. A block is LANES channels of one head, transformed together.  The layout of tokens already fits.
+ * 2. Latents d and d + 1 are one complex kernel, w_d + sqrt(-1) w_d+1.  So one complex inverse transform gives two real
+ *    convolutions.  A block is real, so only half of its spectrum is stored.
+ * 3. The product of spectra is part of the first stage of the inverse transform; the contraction with q or a is part of
+ *    the last.  The only array between them, a field, fits the second cache.
+ * 4. The products of query and field are summed over the lanes in registers, right after the last butterfly.  The query
+ *    is stored in the order of its results (lane_fft_order).
+ * 5. The spectra of the key's kernels are stored in the order of use, as one stream.
+ * 6. y is scratch: it holds k, then q, then v, then the output of the heads, which is projected in place.
+ * 7. With one head, W_o W_v is one matrix, computed by load (see passes_through).
+ * 8. Tables hold offsets in reals, not indices (vec_fft.h).  Each part of a transform copies its arguments to a local
+ *    struct (vec_pass.h).
  *
- * Tried without gain: many images together, which share each spectrum but not the second cache; spectra fetched a plane
- * ahead; columns side by side; two lines alternately; projections by panels of tokens.
+ * Tried without gain: many images together, which share each spectrum but not the second cache; prefetching spectra one
+ * plane ahead; two columns together; two lines alternately; projections by panels of tokens.
  *
  * Contract: reference/lisa.h. */
 
@@ -38,21 +37,20 @@ struct lisa_fast {
     struct vec_grid grid;
     struct lisa_kernels kernels;
     size_t chunk;           /* images */
-    size_t rows, row;           /* of an image; points of a row on its circle */
-    size_t a_reals;             /* of a pair's a: 2 rows row, and room for a vector behind it */
-    size_t field_reals;         /* of a field, or of a token where that is more */
-    real *a;                    /* [chunk][h][pairs][rows][row][2]; in Eq. 4 the query.  Points of a row here and
-                                 * in `query` lie in lane_fft_order, behind the tokens zeros or never read */
+    size_t rows, row;           /* rows of an image; points of a row on its circle */
+    size_t a_reals;             /* a of a pair: 2 rows row, plus the overrun of a vector */
+    size_t field_reals;         /* the larger of a field and a token */
+    real *a;                    /* [chunk][h][pairs][rows][row][2]; in Eq. 4 the query.  The points of a row, here and
+                                 * in `query`, are in lane_fft_order; those without a token are zero or never read */
     real *query;                /* [chunk][h][blocks][rows][row][L]; in Eq. 4 NULL */
     real *keys;                 /* in Eq. 4 the key, [chunk][h][2 pairs][N], else NULL */
     real *w_through, *b_through; /* one head: W_o W_v and W_o b_v, else NULL */
-    real *bb_through;           /* W_o bb, while loading */
-    real *spectra;              /* [half] points of each block of the key; later, in the room of two such for
-                                 * each thread, those of a block of the value and its sums [N][L] */
-    real *field, *line;         /* of each thread: vec_grid.h */
+    real *bb_through;           /* W_o bb, only during load */
+    real *spectra;              /* [half] points for each block of the key; later two such for each thread: the
+                                 * spectrum of a block of the value, and its sums [N][L] */
+    real *field, *line;         /* per thread: vec_grid.h */
 };
 
-/* What the calling thread works in. */
 struct scratch { real *field, *line; };
 
 static struct scratch scratch_of(const struct team *t)
@@ -64,13 +62,12 @@ static struct scratch scratch_of(const struct team *t)
     };
 }
 
-/* Where in [images][N][C] head number `item`, counted over all images, begins. */
+/* The offset in [images][N][C] of head number `item`, counted over all images. */
 static size_t head_at(const struct heads_problem *params, size_t item)
 {
     return item / params->h * params->N * params->C + item % params->h * params->c;
 }
 
-/* Channels of this block of a head. */
 static size_t block_channels(const struct heads_problem *params, size_t block)
 {
     size_t left = params->c - block * LANES;
@@ -81,7 +78,7 @@ static size_t block_channels(const struct heads_problem *params, size_t block)
 
 enum third { QUERY, KEY, VALUE };
 
-/* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
+/* Normalises a row of queries, and copies it from y to the blocks of f->query, in lane_fft_order. */
 static void lay_queries(const struct team *t, size_t row)
 {
     const struct heads_problem *params = t->plan->params;
@@ -105,8 +102,8 @@ static void lay_queries(const struct team *t, size_t row)
     }
 }
 
-/* y = x W^T + b for a third of w_qkv, some rows of tokens at a time; query and key are normalised while they are
- * near. */
+/* y = x W^T + b for a third of w_qkv, a few rows of tokens at a time.  Query and key are normalised while they are in
+ * the cache. */
 static void project(const struct team *t, enum third third)
 {
     const struct heads_problem *params = t->plan->params;
@@ -128,7 +125,7 @@ static void project(const struct team *t, enum third third)
     }
 }
 
-/* y = y W_o^T + b_o in place, as many tokens at a time as a field has room for. */
+/* y = y W_o^T + b_o in place; a field holds a copy of some tokens. */
 static void project_output(const struct team *t)
 {
     const struct heads_problem *params = t->plan->params;
@@ -145,11 +142,11 @@ static void project_output(const struct team *t)
 
 /* ---- the key's side ----------------------------------------------------------- */
 
-/* Sums a row's products with the query over the lanes; parts come exchanged. */
+/* Adds the products of a row and the query, summed over the lanes, to a.  Real and imaginary parts are exchanged. */
 struct contraction { real *a; const real *query; };
 
-/* The two products of every point, side by side: a butterfly of 8 points leaves 16 vectors, whose sums
- * are one vector of 16 where there are 16 lanes.  Behind them zeros are added, to what comes next. */
+/* Two products for every point: a butterfly of 8 points gives 16 vectors, whose sums are one vector of 16 lanes.  If
+ * fewer results are left, zeros are added to the entries after them. */
 INLINED void take_products(void *sink, size_t first, const point *z, size_t count)
 {
     const struct contraction *s = sink;
@@ -172,16 +169,14 @@ static void leave_products(const struct lane_stage *stage, void *line, void *sin
     lane_stage_taken(stage, line_load, line, take_products, &local);
 }
 
-/* Adds a bias to all points of a row that is still to be transformed: what is the same everywhere is
- * frequency 0, and one addition. */
+/* Adds a bias to all points of a row before its transform: a constant is frequency 0, so it takes one addition. */
 INLINED void add_bias(real *row, const real *bias)
 {
     const point z = line_load(row, 0);
     line_store(row, 0, (point){z.re + vec_load(bias + LANES), z.im + vec_load(bias)});
 }
 
-/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]), one block of c: the rows of the
- * field to their end, and the sums over the lanes. */
+/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]) for one block of c; also transforms the rows of the field. */
 static void contract(const struct vec_grid *g, real *a, real *field, const real *query, const real *bias, real *line)
 {
     size_t size = g->size[2];
@@ -197,7 +192,6 @@ static void contract(const struct vec_grid *g, real *a, real *field, const real 
         }
 }
 
-/* The spectra of all blocks of the keys, which y holds. */
 static void key_spectra(const struct team *t)
 {
     const struct heads_problem *params = t->plan->params;
@@ -211,7 +205,7 @@ static void key_spectra(const struct team *t)
                            params->C, block_channels(params, task % blocks), s.field, s.line);
 }
 
-/* All of a, from the queries in their blocks.  All meet after each block, so that sums have one order. */
+/* Computes a from the queries.  A barrier after each block keeps the order of summation fixed. */
 static void key_side(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->params;
@@ -240,7 +234,7 @@ static void key_side(const struct team *t)
     }
 }
 
-/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one followed by zeros where c is odd. */
+/* Transposes the keys in y to [images][h][2 pairs][N]; if c is odd, the last row is zero. */
 static void keys_by_channel(const struct team *t)
 {
     const struct heads_problem *params = t->plan->params;
@@ -255,7 +249,7 @@ static void keys_by_channel(const struct team *t)
         }
 }
 
-/* Queries in y as a, by pairs of channels likewise. */
+/* Copies the queries in y to a, by pairs of channels. */
 static void queries_by_pair(const struct team *t)
 {
     const struct heads_problem *params = t->plan->params;
@@ -277,11 +271,10 @@ static void queries_by_pair(const struct team *t)
 
 /* ---- the value's side --------------------------------------------------------- */
 
-/* Where sums of tokens lie, `step` reals from one to the next. */
+/* The sums of tokens, `step` reals apart. */
 struct sums { real *at; size_t step; };
 
-/* Adds a row of the field, weighed with two latents, to what was summed before; each point taken moves
- * on the weights' place. */
+/* after = before + a row of the field, weighted with two latents.  Each stored point advances `a`. */
 struct accumulation { struct sums before, after; const real *a; size_t tokens; };
 
 INLINED void store_weighed(void *sink, size_t place, point z)
@@ -314,7 +307,6 @@ static void accumulate(const struct vec_grid *g, struct sums after, struct sums 
         }
 }
 
-/* The values in y become the heads' output, block by block. */
 static void value_side(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->params;
@@ -330,8 +322,8 @@ static void value_side(const struct team *t)
         size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(params, block);
         real *tokens = t->y + head_at(params, item) + block * LANES;
 
-        /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time.  The first
-         * sums begin with what is added to all tokens; the last ones lie where the values were. */
+        /* Step 1: all latents, or in Eq. 4 all channels of the query, in pairs.  The first sums start from the output
+         * bias; the last overwrite the values. */
         vec b_o[1] = {{0}};
         if (f->w_through && params->b_o) *b_o = vec_load_partial(params->b_o + block * LANES, channels);
         struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, params->C};
@@ -349,7 +341,7 @@ static void value_side(const struct team *t)
                        k->value_bias + (block * k->pairs + pair) * POINT, s.line);
         }
 
-        /* Step 2: of a block that does not fill the lanes they still must go there. */
+        /* Step 2: copy the sums of a partial block to y. */
         for (size_t n = 0; channels < LANES && n < params->N; n++)
             memcpy(tokens + n * params->C, sum + n * LANES, channels * sizeof *tokens);
     }
@@ -357,26 +349,26 @@ static void value_side(const struct team *t)
 
 /* ---- the form ------------------------------------------------------------------ */
 
-/* y is workspace until its turn, and so must be dense. */
+/* y is scratch until the end, so it must be dense. */
 static void run_chunk(const struct team *t)
 {
     const struct lisa_problem *p = t->plan->params;
 
-    /* Step 1: the key, in y; its spectra, or in Eq. 4 itself, channel by channel. */
+    /* Step 1: the key, in y; its spectra, or in Eq. 4 its transpose. */
     project(t, KEY);
     team_barrier(t);
     if (p->equation == 4) keys_by_channel(t);
     else key_spectra(t);
     team_barrier(t);
 
-    /* Step 2: the query, by blocks; a, or in Eq. 4 the query itself. */
+    /* Step 2: the query; a, or in Eq. 4 the query by pairs of channels. */
     project(t, QUERY);
     team_barrier(t);
     if (p->equation == 4) queries_by_pair(t);
     else key_side(t);
     team_barrier(t);
 
-    /* Step 3: the value, in y, and what it becomes with a. */
+    /* Step 3: the value, in y; the output of the heads; the output projection. */
     project(t, VALUE);
     team_barrier(t);
     value_side(t);
@@ -394,8 +386,8 @@ static status circular_run(struct plan *plan, real *y, const real *x)
     return batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* Whether W_o goes before the sums: what a weighs are tokens, all channels of one head alike, so
- * that W_o sum_d a_d (wb_d (*) v) = sum_d a_d (wb_d (*) W_o v), and W_o W_v is one matrix. */
+/* True if W_o can be applied to v before the convolutions.  All channels of a head share a and wb, so with one head
+ * W_o sum_d a_d (wb_d (*) v) = sum_d a_d (wb_d (*) W_o v), and W_o W_v is one matrix. */
 static bool passes_through(const struct heads_problem *params)
 {
     return params->h == 1 && params->w_o;
@@ -417,10 +409,9 @@ static status circular_prepare(struct plan *plan)
     bool through = passes_through(&p->heads);
     arena_reals(arena, PERSISTENT, &f->w_through, "value and output projection as one", through ? C : 0, C);
     arena_reals(arena, PERSISTENT, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0);
-    arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
-               p->D);
+    arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0, p->D);
 
-    /* Step 2: what a run works in.  A field must hold a token, for the last projection. */
+    /* Step 2: the tensors of a run.  A field must hold at least one token, for the output projection. */
     f->chunk = chunk_images(N, p->heads.B);
     f->rows = g->tokens[0] * g->tokens[1];
     f->row = g->size[2];
@@ -445,7 +436,7 @@ static status circular_load(struct plan *plan)
     struct lisa_problem p = *(const struct lisa_problem *)plan->params;
     size_t C = p.heads.C;
 
-    /* Step 1: value and output as one. */
+    /* Step 1: the combined projection. */
     if (f->w_through) linear_product(f->w_through, C, p.heads.w_o, C, p.heads.w_qkv + VALUE * C * C, C, C, C);
     if (f->b_through) linear_map(f->b_through, C, p.heads.b_qkv + VALUE * C, C, p.heads.w_o, NULL, 1, C, C);
     if (f->bb_through) {
@@ -466,7 +457,7 @@ static double circular_multiply_adds(const void *params)
     return circulant_multiply_adds(params, true) - (passes_through(heads) ? output : 0);
 }
 
-/* ---- the cheaper of two ways, chosen in prepare ----------------------------- */
+/* ---- circular or local, chosen in prepare ------------------------------------ */
 
 static const struct form circular = {
     .prepare = circular_prepare, .load = circular_load, .run = circular_run, .multiply_adds = circular_multiply_adds,
@@ -481,7 +472,7 @@ static const struct form *cheaper(const struct lisa_problem *p)
     return lisa_local_is_cheaper(p) ? &local : &circular;
 }
 
-/* The state of either comes first. */
+/* The state of the chosen form must come first. */
 struct state {
     union { struct lisa_fast circular; struct lisa_local local; } of_form;
     const struct form *form;

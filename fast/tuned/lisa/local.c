@@ -1,20 +1,19 @@
 /* local.c -- LiSA with local kernels: small matrices, a tile of tokens at a time
  *
- * Nothing is convolved here.  With n = i - step(m), the token at entry m of the window around i,
+ * This form uses no Fourier transforms.  With n = i - step(m), the token at entry m of the window around i,
  *
  *     a_id = sum_mc (q_ic k_nc) wa_mcd + sum_c q_ic ba_cd
  *
- * is a linear map of the products q_ic k_nc, the Hadamard correlation of Eq. 6 in a window: [tokens][M c] times [M
- * c][D].  The bias is one entry more, whose key is 1 in every channel.  The value's kernels are the same for all
- * channels, so they are mixed first:
+ * is a linear map of the products q_ic k_nc, the Hadamard correlation of Eq. 6 in a window.  The bias is one more
+ * entry, whose key is 1 in every channel.  All channels share the kernels of the value, so these are mixed first:
  *
  *     mixed_im = sum_d a_id wb_md,    y_ik = sum_m mixed_im v_nk + sum_d a_id bb_kd,
  *
- * M (D + c) multiply-adds for each token instead of the M c D of Tab. 3c.  The second sum of y is c more outputs of the
- * map that mixes.
+ * This takes M (D + c) multiply-adds per token instead of the M c D of Tab. 3c.  The second sum of y is c more outputs
+ * of the mixing map.
  *
- * Both maps are packed (packed_linear.h), and the products of a tile stay in the second cache.  Products off the grid
- * are zeros, and values off it are left out. */
+ * Both maps are packed (packed_linear.h); the products of a tile fit the second cache.  Products off the grid are zero;
+ * values off the grid are skipped. */
 
 #include "local.h"
 #include <string.h>
@@ -24,7 +23,7 @@
 
 #define TILE ((size_t)48)
 
-/* The window of a token as a row of products; the query itself behind it. */
+/* The products of a token's window as one row, followed by the query. */
 static void correlate(real *row, const struct head *head, size_t i)
 {
     const struct lisa_problem *p = head->plan->params;
@@ -41,7 +40,7 @@ static void correlate(real *row, const struct head *head, size_t i)
     memcpy(row, q_i, c * sizeof *row);
 }
 
-/* y_i = the bias's share and the values of the window, weighed. */
+/* y_i = the bias term plus the weighted values of the window. */
 static void gather(const struct head *head, size_t i, const real *mixed)
 {
     const struct lisa_problem *p = head->plan->params;
@@ -62,7 +61,6 @@ static void gather(const struct head *head, size_t i, const real *mixed)
     }
 }
 
-/* One tile of one head. */
 static void tile(const struct head *head)
 {
     const struct lisa_problem *p = head->plan->params;
@@ -74,7 +72,7 @@ static void tile(const struct head *head)
     for (size_t i = 0; i < count; i++) correlate(products + i * f->read.in, head, first + i);
     linear_apply(a, p->D, products, f->read.in, &f->read, count, 0, 1);
 
-    /* Step 2: the kernels that they mix, and the values. */
+    /* Step 2: the mixed kernels, and the values. */
     linear_apply(mixed, f->mix.out, a, p->D, &f->mix, count, 0, 1);
     for (size_t i = 0; i < count; i++) gather(head, first + i, mixed + i * f->mix.out);
 }
@@ -91,7 +89,7 @@ static void run_chunk(const struct team *t)
         .y_stride = params->C, .q_stride = row, .kv_stride = row,
     };
 
-    /* Step 1: query, key and value; the former two become unit vectors. */
+    /* Step 1: query, key and value; normalise query and key. */
     heads_project(t);
     team_barrier(t);
     for (size_t n, end; team_next_range(t, tokens, TILE, &n, &end);)
@@ -136,7 +134,7 @@ status lisa_local_prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are read from behind. */
+/* neighbours.h orders entries by n - i, the kernels by i - n, so the kernels are read in reverse. */
 status lisa_local_load(struct plan *plan)
 {
     const struct lisa_problem *p = plan->params;
@@ -151,7 +149,7 @@ status lisa_local_load(struct plan *plan)
         for (size_t ch = 0; ch < c; ch++) row[M * c + ch] = p->ba[ch * D + d];
     }
 
-    /* Step 2: those of the second, one for each entry and each channel. */
+    /* Step 2: the rows of the second map, one for each entry and each channel. */
     for (size_t m = 0; m < M; m++) memcpy(f->wb + m * D, p->wb + (M - 1 - m) * D, D * sizeof *f->wb);
     memcpy(f->wb + M * D, p->bb, c * D * sizeof *f->wb);
 
@@ -169,8 +167,7 @@ double lisa_local_multiply_adds(const void *params)
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * each;
 }
 
-/* A multiply-add of these matrices takes about two thirds of the time of one in a transform: windows up to 7x7 are
- * faster here than on circles, 9x9 are equal, and larger ones slower. */
+/* Estimate: a multiply-add of these matrices takes two thirds of the time of one in a transform. */
 bool lisa_local_is_cheaper(const struct lisa_problem *p)
 {
     return p->window.axes && 2 * lisa_local_multiply_adds(p) <= 3 * circulant_multiply_adds(p, true);

@@ -1,7 +1,7 @@
-/* local.h -- LiSA with local kernels, over the window of every token
+/* local.h -- LiSA with local kernels, directly over the window of every token
  *
- * What the fast form does with windows so small that circles would cost more (lisa.c asks lisa_local_is_cheaper).
- * prepare, load and run are those of a form whose state is struct lisa_local.
+ * The fast form uses it if windows are so small that circles cost more (lisa_local_is_cheaper).  prepare, load and run
+ * belong to a form with the state struct lisa_local.
  *
  * Contract: reference/lisa.h. */
 
@@ -14,14 +14,14 @@
 struct lisa_local {
     struct heads heads;
     struct neighbours around;
-    struct linear read, mix;    /* a from products; a kernel and the bias's share of y from a */
-    real *wa, *wb;              /* their weights as rows: [D][(M+1) c], [M+c][D]; while loading */
-    real *products;             /* of each thread: [TILE][(M+1) c] */
-    real *a, *mixed;            /* of each thread: [TILE][D], [TILE][M+c] */
+    struct linear read, mix;    /* products to a; a to a mixed kernel and the bias term of y */
+    real *wa, *wb;              /* their weights as rows: [D][(M+1) c], [M+c][D]; only during load */
+    real *products;             /* per thread: [TILE][(M+1) c] */
+    real *a, *mixed;            /* per thread: [TILE][D], [TILE][M+c] */
 };
 HEADS_FIRST(struct lisa_local);
 
-/* Multiply-adds of a run, by formula, and whether they take less time than those on circles. */
+/* Multiply-adds of a run; true if they are estimated to take less time than those on circles. */
 double lisa_local_multiply_adds(const void *params);
 bool lisa_local_is_cheaper(const struct lisa_problem *p);
 

@@ -1,16 +1,16 @@
 /* vec_fft.c -- the plan of a vec_fft.h transform
  *
- * n is split into powers of its primes, n = P_1 P_2 ..., so that the transform over Z_n is one over Z_P1 x Z_P2 x ...
- * without twiddle factors between them (Good 1958; Thomas 1963).  A power P = r_1 r_2 ... is done by decimation in
- * frequency with twiddle factors (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
+ * n is split into prime powers, n = P_1 P_2 ...  The transform over Z_n is then one over Z_P1 x Z_P2 x ..., without
+ * twiddle factors (Good 1958; Thomas 1963).  A power P = r_1 r_2 ... uses decimation in frequency, with twiddle factors
+ * between its stages (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
  *
- * Stage s transforms digit s, 0 <= digit_s < r_s; before it the digit is part of the input index i, after it of the
- * output index o:
+ * Stage s transforms digit s, 0 <= digit_s < r_s.  Before it the digit is part of the input index i, after it part of
+ * the output index o:
  *
  *     i = sum_s digit_s in_weight_s mod n,   o = sum_s digit_s out_weight_s mod n.
  *
- * Between stages the place of a point is its digits, read as a mixed radix number.  The first stage reads by i and the
- * last writes by o, so that no pass only orders points. */
+ * Between stages the place of a point is its digits, as a mixed radix number.  The first stage reads by i and the last
+ * writes by o, so no additional pass reorders points. */
 
 #include "vec_fft.h"
 #include "../../circulant.h"
@@ -18,14 +18,14 @@
 
 struct digit {
     size_t radix, power;        /* r_s, and the P that it divides */
-    size_t rest;                /* P / (r_1 ... r_s): what later stages of this power do */
+    size_t rest;                /* P / (r_1 ... r_s): the part left for later stages */
     size_t in_weight, out_weight, place;
 };
 
-/* 2 comes last: a butterfly of 8 leaves as many points at once as sums over the lanes want (lisa.c). */
+/* 2 comes last: lisa.c sums over the lanes in groups of LANES results, which fit a butterfly of 8. */
 static const size_t prime[] = {7, 5, 3, 2};
 
-/* The radix for the next stage of a power of this prime.  Eights, and fours where eights would leave a two. */
+/* The radix of the next stage of a power of p.  For p = 2: 8, or 4 if 8 would leave a factor of 2. */
 static size_t next_radix(size_t p, size_t power)
 {
     if (p != 2) return p;
@@ -33,7 +33,7 @@ static size_t next_radix(size_t p, size_t power)
     return power % 4 == 0 ? 4 : 2;
 }
 
-/* The digits of n, weights and all; returns their number. */
+/* Computes the digits of n; returns their number. */
 static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
 {
     size_t digits = 0, place = 1;
@@ -59,12 +59,11 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
         }
     }
 
-    /* Step 3: a first and a last stage there must be, if only to copy. */
+    /* Step 3: at least two stages, since the first only loads and the last only stores; radix 1 copies. */
     while (digits < 2) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = place};
     return digits;
 }
 
-/* The value of digit s at a place of the line. */
 static size_t value(const struct digit *d, size_t at) { return at / d->place % d->radix; }
 
 void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)
@@ -81,8 +80,7 @@ void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)
     arena_reals(arena, PERSISTENT, &fft->twiddles, "the twiddle factors", fft->stages, n, 2);
 }
 
-/* Fills stage s: its places at `from`, the twiddle factors at `twiddle`.
- * Returns where the next stage's twiddle factors begin. */
+/* Fills stage s: its places at `from`, its twiddle factors at `twiddle`; returns the end of the latter. */
 static real *load_stage(struct vec_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
 {
     const struct digit *d = &digit[s];
@@ -93,11 +91,11 @@ static real *load_stage(struct vec_fft *fft, const struct digit digit[], size_t 
         .radix = d->radix, .butterflies = n / d->radix, .from = from, .to = to, .twiddle = d->rest > 1 ? twiddle : NULL,
     };
 
-    /* Step 1: butterflies in the order of the line, those whose digit s is 0. */
+    /* Step 1: one butterfly for each place whose digit s is 0. */
     for (size_t at = 0; at < n; at++) {
         if (value(d, at) != 0) continue;
 
-        /* Step 2: the indices i and o of its first point, and what later stages will see. */
+        /* Step 2: the indices i and o of its first point, and the input index of the later stages. */
         size_t i = 0, o = 0, later = 0;
         for (size_t t = 0; t < fft->stages; t++) {
             i += value(&digit[t], at) * digit[t].in_weight;
@@ -105,14 +103,14 @@ static real *load_stage(struct vec_fft *fft, const struct digit digit[], size_t 
             if (t > s && digit[t].power == d->power) later += value(&digit[t], at) * digit[t].rest;
         }
 
-        /* Step 3: where its points come from and go to. */
+        /* Step 3: the places of its points and results. */
         for (size_t k = 0; k < d->radix; k++) {
             size_t result = lane_fft_result(d->radix, k);
             *from++ = (s == 0 ? (i + k * d->in_weight) % n : at + k * d->place) * POINT;
             *to++ = (s == fft->stages - 1 ? (o + result * d->out_weight) % n : at + result * d->place) * POINT;
         }
 
-        /* Step 4: its twiddle factors, where the power has stages to come. */
+        /* Step 4: its twiddle factors, if later stages of this power follow. */
         for (size_t k = 1; k < d->radix && d->rest > 1; k++) {
             size_t size = d->radix * d->rest, turn = later * lane_fft_result(d->radix, k) % size;
             *twiddle++ = turn_cosine(turn, size);

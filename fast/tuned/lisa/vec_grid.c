@@ -5,8 +5,7 @@
 #include "vec_grid.h"
 #include "vec_pass.h"
 
-/* How many points ahead a kernel's spectrum is prefetched: as long as memory takes, and few enough for the first
- * cache. */
+/* Prefetch distance of a kernel's spectrum, in points. */
 #define AHEAD ((size_t)32)
 
 void lane_grid_prepare(struct vec_grid *g, struct arena *arena, const grid *tokens, const grid *window, bool wraps)
@@ -35,18 +34,19 @@ void lane_grid_load(struct vec_grid *g)
     for (int a = 0; a < GRID_AXES; a++) lane_fft_load(&g->fft[a]);
 }
 
-/* The column of a field at frequencies m and x, or that of its mirror image, which is there unless x mirrors itself. */
+/* The column of a field at frequencies m and x, or its mirror image. */
 static size_t column_at(const struct vec_grid *g, size_t m, size_t x, bool mirrored)
 {
     return mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
 }
 
+/* 0 if x is its own mirror image, otherwise 1. */
 static int mirror_images(const struct vec_grid *g, size_t x)
 {
     return x != (g->size[2] - x) % g->size[2];
 }
 
-/* A block's reals, zeros behind the last token. */
+/* A line of a block, with zeros after the last token. */
 struct token_line { const real *at; size_t stride, tokens, channels; const real *even, *odd; };
 
 INLINED vec token(const struct token_line *t, size_t i)
@@ -73,7 +73,7 @@ INLINED point load_weighed_tokens(void *line, size_t place)
 LANE_ENTER(enter_tokens, struct token_line, load_tokens)
 LANE_ENTER(enter_weighed_tokens, struct token_line, load_weighed_tokens)
 
-/* Points of a field, of which each `step` is one of the line: only the first `kept` are there. */
+/* A line of a field, with points `step` apart; only the first `kept` points are stored. */
 struct field_line { real *at; size_t step, kept; };
 
 INLINED point load_field(void *line, size_t place)
@@ -91,8 +91,7 @@ INLINED void store_field(void *line, size_t place, point z)
 LANE_ENTER(enter_field, struct field_line, load_field)
 LANE_LEAVE(leave_field, struct field_line, store_field)
 
-/* All lines of a field along its middle axis, of `rows` slow points and
- * `columns` fast ones; `in` points come in and `out` go out. */
+/* Transforms all lines of a field along the middle axis; reads `in` points of each, and writes `out`. */
 static void along_middle(const struct vec_grid *g, real *field, size_t rows, size_t columns,
                          size_t in, size_t out, real *line)
 {
@@ -110,7 +109,7 @@ void lane_grid_spectrum(const struct vec_grid *g, real *spectrum, const real *to
 {
     size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2], columns = g->size[2] / 2 + 1;
 
-    /* Step 1: the rows.  They are real: frequencies beyond the half mirror the rest. */
+    /* Step 1: the rows; they are real, so half of the frequencies are enough. */
     for (size_t t = 0; t < T; t++)
         for (size_t m = 0; m < M; m++) {
             struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
@@ -156,7 +155,7 @@ void lane_grid_kernel(const struct vec_grid *g, real *kernel, real *field, real 
             }
 }
 
-/* A line of a block's spectrum and one of the kernel's; each point taken moves on the kernel's place. */
+/* A line of a block's spectrum and one of a kernel's.  Each loaded point advances `kernel`. */
 struct factors { const real *block, *kernel; size_t size; };
 
 INLINED point block_point(const struct factors *f, size_t place)
@@ -164,14 +163,14 @@ INLINED point block_point(const struct factors *f, size_t place)
     return line_load((real *)f->block, place);
 }
 
-/* The block is real: its spectrum at the mirrored frequency is the conjugate of that at this one. */
+/* The block is real, so its spectrum at the mirrored frequency is the complex conjugate. */
 INLINED point mirrored_point(const struct factors *f, size_t place)
 {
     point a = block_point(f, place ? f->size * POINT - place : 0);
     return (point){a.re, -a.im};
 }
 
-/* The product with the kernel's next point, its parts exchanged: with a point for each lane, or with one for all. */
+/* The product with the next point of a kernel, with its parts exchanged: a kernel per lane, or one for all lanes. */
 INLINED point times_each(point a, struct factors *f)
 {
     const vec re = vec_load(f->kernel), im = vec_load(f->kernel + LANES);
@@ -198,7 +197,7 @@ LANE_ENTER(enter_each_mirrored, struct factors, load_each_mirrored)
 LANE_ENTER(enter_one, struct factors, load_one)
 LANE_ENTER(enter_one_mirrored, struct factors, load_one_mirrored)
 
-/* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
+/* The first pass of lane_grid_multiply, for kernels with `width` reals per point. */
 static void multiply_columns(const struct vec_grid *g, real *field, const real *spectrum, const real *kernel,
                              size_t width, lane_part *enter, lane_part *enter_mirrored, real *line)
 {
@@ -230,7 +229,7 @@ void lane_grid_filter(const struct vec_grid *g, real *field, const real *tokens,
     size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2];
     real *transformed = line + g->line * POINT;
 
-    /* Step 1: rows and middle axis there. */
+    /* Step 1: rows and middle axis, forward. */
     for (size_t t = 0; t < T; t++)
         for (size_t m = 0; m < M; m++) {
             size_t first = (t * M + m) * W;
@@ -240,7 +239,7 @@ void lane_grid_filter(const struct vec_grid *g, real *field, const real *tokens,
         }
     along_middle(g, field, T, g->size[2], M, g->size[1], line);
 
-    /* Step 2: each line of the slow axis there, times the kernel, and back. */
+    /* Step 2: each line of the slow axis: forward, times the kernel, and back. */
     for (size_t x = 0; x <= g->size[2] / 2; x++)
         for (size_t m = 0; m < g->size[1]; m++)
             for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++, kernel += 2 * g->size[0]) {

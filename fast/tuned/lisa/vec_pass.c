@@ -1,4 +1,4 @@
-/* vec_pass.c -- a line through all stages of a transform; see vec_pass.h */
+/* vec_pass.c -- runs all stages of a transform; see vec_pass.h */
 
 #include "vec_pass.h"
 

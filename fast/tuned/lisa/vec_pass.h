@@ -1,8 +1,8 @@
-/* vec_pass.h -- the stages of a lane transform, reading and writing through functions of the caller
+/* vec_pass.h -- runs a transform of vec_fft.h, reading and writing through functions of the caller
  *
- * A line comes in through its first stage and goes out through its last; the stages between work in a buffer in the
- * first cache.  `load` and `store` are compiled into the stage that calls them: a product with a kernel can be part of
- * the way in, and a contraction of the way out, without passes over memory. */
+ * The first stage reads a line through `load`, the last writes it through `store`; the stages between work in a buffer
+ * in the first cache.  `load` and `store` are inlined, so a product with a kernel or a contraction needs no additional
+ * pass over memory. */
 
 #ifndef TWICETOLD_VEC_PASS_H
 #define TWICETOLD_VEC_PASS_H
@@ -11,21 +11,21 @@
 #include "vec_fft.h"
 #include "../../turns.h"
 
-/* Under a sanitizer each access becomes a test and a call, and inlining all of them takes minutes. */
+/* With a sanitizer, inlining these functions takes minutes. */
 #ifdef __SANITIZE_ADDRESS__
 #undef INLINED
 #define INLINED static inline
 #endif
 
-/* Loads the point of a line at a place, or stores one.  A place is a multiple of POINT (vec_fft.h). */
+/* Loads or stores the point of a line at `place`, a multiple of POINT (vec_fft.h). */
 typedef point lane_load(void *line, size_t place);
 typedef void lane_store(void *line, size_t place, point z);
 
-/* Takes the `count` results of a butterfly, numbers first, first + 1, ... in the order of the stage; in the last stage,
- * lane_fft_order. */
+/* Takes the `count` results of a butterfly: numbers first, first + 1, ... in the order of the stage.  In the last stage
+ * this is lane_fft_order. */
 typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 
-/* A line of points without gaps. */
+/* A contiguous line of points. */
 INLINED point line_load(void *line, size_t place)
 {
     const real *at = (const real *)line + place;
@@ -62,7 +62,7 @@ INLINED void butterfly_4(point z[4])
     }
 }
 
-/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or sqrt(1/2). */
+/* Rotates the odd half by eighths of a turn, whose sines are 0, 1 or sqrt(1/2). */
 INLINED void butterfly_8(point z[8])
 {
     const real r = eighth;
@@ -82,8 +82,9 @@ INLINED void butterfly_8(point z[8])
     }
 }
 
-/* Odd primes p, by sums and differences of mirrored points, which replace these: Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j
- * k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
+/* Butterflies of odd primes p use sums and differences of mirrored points, which overwrite z[j] and z[p-j]:
+ *
+ *     Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]) */
 INLINED void mirrored_odd(point *z, const size_t p)
 {
     for (size_t j = 1; 2 * j < p; j++) {
@@ -93,6 +94,7 @@ INLINED void mirrored_odd(point *z, const size_t p)
     }
 }
 
+/* Result 0. */
 INLINED point first_odd(const point *z, const size_t p)
 {
     point all = z[0];
@@ -114,9 +116,9 @@ INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_
     pair[1] = (point){c.re - s.im, c.im + s.re};
 }
 
-/* All butterflies of one stage.  Callers pass constants for radix and twiddled, so that the points are registers.
- * Results are stored one by one, or taken together where there is no `store`; each pair of an odd butterfly leaves its
- * registers before the next is made. */
+/* All butterflies of one stage.  Callers pass constants for radix and twiddled, so that the points are in registers.
+ * Results are stored one by one, or if `store` is NULL, passed to `take` together.  An odd butterfly stores each pair
+ * before it computes the next, which saves registers. */
 INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
@@ -161,7 +163,7 @@ INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
     }
 }
 
-/* One stage, from a line that `load` reads to one that `store` writes, or to `take`. */
+/* One stage, from `load` to `store`, or to `take`. */
 INLINED void lane_stage_through(const struct lane_stage *stage,
                                 lane_load load, void *source, lane_store store, void *sink)
 {
@@ -174,11 +176,11 @@ INLINED void lane_stage_taken(const struct lane_stage *stage, lane_load load, vo
     stage_of_any(false, stage, load, source, NULL, take, sink);
 }
 
-/* One stage of a line, compiled. */
+/* One stage, with its load and store functions compiled in. */
 typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
 
-/* Define parts for vec_pass, which load from a struct of the caller or store to one.  The struct is copied so that its
- * members can be registers: a stored vector may alias any memory whose address is known elsewhere. */
+/* Define parts for vec_pass that load from a struct of the caller, or store to one.  They copy the struct, so that its
+ * members stay in registers: a vector store may alias any memory whose address has escaped. */
 #define LANE_ENTER(name, type, load) \
     static void name(const struct lane_stage *stage, void *source, void *line) \
     { \
@@ -192,11 +194,11 @@ typedef void lane_part(const struct lane_stage *stage, void *source, void *sink)
         lane_stage_through(stage, line_load, line, store, &local); \
     }
 
-/* From points without gaps to points without gaps. */
+/* From a contiguous line to a contiguous line. */
 lane_part lane_line;
 
-/* A line through all stages: in through `enter`, along in `line` (memory for n points), out through `leave`.  All is
- * read before anything is written outside `line`. */
+/* Runs all stages: `enter` is the first, `leave` the last; `line` is scratch for n points.  Reads all of source before
+ * it writes to sink. */
 void vec_pass(const struct vec_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
 
 #endif

@@ -1,10 +1,10 @@
-/* depthwise.c -- D depth-wise convolutions at one place; see depthwise.h */
+/* depthwise.c -- D depth-wise convolutions; see depthwise.h */
 
 #include "depthwise.h"
 #include "../vec.h"
 #include "../packed_linear.h"
 
-#define TOGETHER 8              /* filters whose sums are in registers at a time */
+#define TOGETHER 8              /* filters whose sums are in registers */
 
 void depthwise_prepare(struct depthwise *w, struct arena *arena, const struct neighbours *around,
                        const struct structsa_problem *p)
@@ -34,8 +34,7 @@ void depthwise_load(struct depthwise *w, const real *filters)
                     }
 }
 
-/* `count` filters, a constant where this is called, on one vector of channels;
- * the last vector of a row may be cut short. */
+/* `count` filters (a constant for the compiler) of one centre, for one vector of the `left` remaining channels. */
 INLINED void few(real *out, const struct depthwise *w, const int *token, const real *filter, const real *rows,
                  size_t stride, size_t left, size_t count)
 {
@@ -53,7 +52,7 @@ INLINED void few(real *out, const struct depthwise *w, const int *token, const r
         else vec_store_partial(out + d * w->channels, sum[d], left);
 }
 
-/* `count` filters of one centre, on one vector of channels. */
+/* The same for any `count`. */
 static void centre(real *out, const struct depthwise *w, const int *token, const real *filters, size_t count,
                    const real *rows, size_t stride, size_t left)
 {

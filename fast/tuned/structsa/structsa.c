@@ -1,22 +1,20 @@
 /* structsa.c -- StructSA as ordinary attention over virtual tokens, in tiles
  *
- * The query does not depend on m, so it comes last (Eq. 15):
+ * The query does not depend on m, so it moves out of the sum (Eq. 15):
  *
  *     score_ijd = q_i . key_jd,           key_jdc   = sum_m hk_dmc k_{j+m,c}
  *     y_i       = sum_jd a_ijd value_jd,  value_jdc = sum_m hv_dmc v_{j+m,c}
  *
- * D depth-wise convolutions make D virtual keys and values of every token.  The rest is the attention of N queries over
- * J D of them, by fast/tuned/attention.c.  It asks for one tile of 96 keys at a time, which the convolutions make then:
- * neither the virtual tokens nor the map of N x J D exist.
+ * D depth-wise convolutions compute D virtual keys and values for each centre.  The rest is attention of N queries over
+ * J D virtual tokens (fast/tuned/attention.c), which requests one tile of 96 keys at a time.  So neither all virtual
+ * tokens nor all N x J D weights are in memory.
  *
- * 1. Blocks of queries as large as the second cache holds: every block makes all tiles anew.
- * 2. A vector of a row meets all D filters while it is in a register (depthwise.h).
- * 3. The rows of the next tile are prefetched before this one is used: they lie far apart in the projection, and have
- *    left the second cache since they were read last.
+ * 1. Blocks of queries are as large as the second cache allows, because each block computes all tiles again.
+ * 2. A vector of a row is loaded once for up to eight filters (depthwise.h).
+ * 3. The rows of the next tile are prefetched: they are far apart in the projection, and not in the second cache.
+ * 4. Weights are repacked once (packed_linear.h), so the bits of a projected token do not depend on the threads.
  *
- * Weights are repacked once (packed_linear.h): a projected token has the same bits for any number of threads.
- *
- * Tried without gain: two centres under one load of the filters; the channels outermost in a tile.
+ * Tried without gain: two centres for each load of the filters; the channels as the outermost loop of a tile.
  *
  * Contract: reference/structsa.h. */
 
@@ -28,10 +26,9 @@
 struct structsa_fast {
     struct virtual_tokens tokens;
     size_t block;               /* queries in a block */
-    real *workspace;            /* of each thread: attention's own */
+    real *workspace;            /* per thread: attention_fast's */
 };
 
-/* Virtual keys and values first ... first + count - 1 of a head. */
 static void make_tile(real *k, real *v, size_t first, size_t count, void *context)
 {
     const struct head *head = context;
@@ -43,7 +40,6 @@ static void make_tile(real *k, real *v, size_t first, size_t count, void *contex
     depthwise_prefetch(&f->values, first + count, count, head->v, head->kv_stride);
 }
 
-/* One block of queries against all virtual tokens. */
 static void block_head(const struct head *head)
 {
     const struct structsa_problem *p = head->plan->params;
@@ -69,7 +65,7 @@ static status prepare(struct plan *plan)
     return arena_status(&plan->arena);
 }
 
-/* Where there are several blocks virtual tokens are made anew for each, which structsa_multiply_adds does not count. */
+/* structsa_multiply_adds counts the virtual tokens once, although each block of queries computes them again. */
 const struct form structsa_fast = {
     "fast", sizeof(struct structsa_fast), prepare, virtual_tokens_load, heads_run, NULL, structsa_multiply_adds,
 };
