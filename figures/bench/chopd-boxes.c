@@ -1,19 +1,20 @@
-/* chopd-boxes.c -- seconds of pooling over boxes, without the rest of a ChoP'D layer
+/* chopd-boxes.c -- time of pooling over boxes, without the rest of a ChoP'D layer
  *
  *     build/figures/bench/chopd-boxes SECONDS SIDE...
  *     build/figures/bench/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
  *
- * The first form times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56 x
- * 56 tokens, with one thread.  Each way gets SECONDS, and at least three runs:
+ * The first command times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56
+ * x 56 tokens, with one thread.  Each method gets SECONDS, and at least three runs:
  *
  *     direct      adds all tokens of the box, as average pooling does
  *     axes        adds along one axis, then along the other
- *     whole       fast/tuned/chopd/box_pool.h, edges between tokens; the three are compared
- *     fractional  the same with a box a quarter of a token larger on every side
+ *     whole       fast/tuned/chopd/box_pool.h, edges between tokens; these three must agree
+ *     fractional  the same with a box 1/4 token larger on every side
  *
- * The second form times weighted sums of means over random boxes on EDGE x EDGE random tokens.  EDGES is whole or
- * fractional.  LAYOUT is planes, [C][N] in and out, as in the layer; or tokens, [N][C] in and out, transposed a vector
- * of channels at a time, C and N multiples of a vector.  The result is compared with sums over the boxes in double. */
+ * The second command times weighted sums of means over random boxes on EDGE x EDGE random tokens.  EDGES is whole or
+ * fractional.  LAYOUT is planes, [C][N] in and out, as in the layer, or tokens, [N][C] in and out, transposed by
+ * vectors of channels; C and N are then multiples of a vector.  The result is compared with sums over the boxes in
+ * double. */
 
 #include <assert.h>
 #include <math.h>
@@ -34,10 +35,10 @@ struct scene {
     size_t edge, N, C, G;
     bool by_token;
     int threads;
-    ptrdiff_t reach;            /* tokens of a box of one SIDE to each side of its middle */
+    ptrdiff_t reach;            /* (SIDE - 1) / 2 */
     real *boxes, *mix, *in, *out;       /* [C][G][4], [C][G], [C][N] or [N][C] */
     real *planes;                       /* of each thread, [LANES][N] */
-    real *seen;                         /* 2 + WAYS more of out, for the harness */
+    real *results;                      /* 2 + WAYS arrays like out, for the harness */
 };
 
 static status scene_create(struct scene *s)
@@ -50,21 +51,21 @@ static status scene_create(struct scene *s)
     arena_reals(arena, PERSISTENT, &s->mix, "the weights of the boxes", s->C, s->G);
     arena_reals(arena, PERSISTENT, &s->in, "the planes", s->N, s->C);
     arena_reals(arena, PERSISTENT, &s->out, "the planes", s->N, s->C);
-    arena_reals(arena, PERSISTENT, &s->seen, "the results", 2 + WAYS, s->N, s->C);
+    arena_reals(arena, PERSISTENT, &s->results, "the results", 2 + WAYS, s->N, s->C);
     arena_reals(arena, PER_THREAD, &s->planes, "the planes of some channels", LANES, s->N);
     status result = arena_allocate(arena, NULL);
     for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, arena, (size_t)t);
     return result;
 }
 
-/* ---- what is timed --------------------------------------------------------- */
+/* ---- the methods ----------------------------------------------------------- */
 
 typedef void pooling(const struct scene *s);
 
 static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 static ptrdiff_t most(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
-/* to [x] += from [x + shift] for all shifts up to `reach`, where that is on the grid. */
+/* to[x] += from[x + shift] for all shifts up to `reach`, if that is on the grid. */
 static void add_shifted(real *to, const real *from, ptrdiff_t reach)
 {
     reach = least(reach, EDGE - 1);
@@ -74,7 +75,7 @@ static void add_shifted(real *to, const real *from, ptrdiff_t reach)
     }
 }
 
-/* out [y] += the sums along x, as far as `across`, of all rows within reach of y. */
+/* out[y] += the sums along x, up to `across` tokens away, of all rows within `reach` of y. */
 static void add_rows(real *out, const real *in, ptrdiff_t reach, ptrdiff_t across)
 {
     for (ptrdiff_t y = 0; y < EDGE; y++)
@@ -118,7 +119,7 @@ static void pool_planes(const struct scene *s)
         box_pool_plane(&s->pool, c, s->out + c * s->N, s->in + c * s->N, NULL, &s->arena, (size_t)omp_get_thread_num());
 }
 
-/* LANES rows and columns: number j of row i becomes number i of row j. */
+/* Transposes LANES x LANES numbers. */
 static void transpose_square(real *to, size_t to_step, const real *from, size_t from_step)
 {
     vec square[LANES];
@@ -127,7 +128,7 @@ static void transpose_square(real *to, size_t to_step, const real *from, size_t 
     for (size_t i = 0; i < LANES; i++) vec_storeu(to + i * to_step, square[i]);
 }
 
-/* LANES channels at a time, whose planes stay in the cache. */
+/* Transposes LANES channels at a time, whose planes stay in the cache. */
 static void pool_tokens(const struct scene *s)
 {
     #pragma omp parallel for schedule(static) num_threads(s->threads)
@@ -144,44 +145,44 @@ static void pool_tokens(const struct scene *s)
 /* ---- the clock ---------------------------------------------------------------- */
 
 struct way {
-    struct contestant judged;   /* first: a pointer to it is a pointer to the way */
+    struct contestant contestant;   /* first: a pointer to it is a pointer to the way */
     const struct scene *scene;
     pooling *pool;
     double seconds[RUNS];
 };
-static_assert(offsetof(struct way, judged) == 0, "first");
+static_assert(offsetof(struct way, contestant) == 0, "first");
 
-/* x and y are the scene's own. */
-static status run_once(struct contestant *judged, real *y, const real *x)
+/* x and y are those of the scene. */
+static status run_once(struct contestant *contestant, real *y, const real *x)
 {
-    const struct way *way = (const struct way *)judged;
+    const struct way *way = (const struct way *)contestant;
     double start = omp_get_wtime();
     (void)x, (void)y;
     way->pool(way->scene);
-    judged->last = omp_get_wtime() - start;
+    contestant->last = omp_get_wtime() - start;
     return status_ok();
 }
 
-/* Times all ways, which must agree with the first.  terms: tokens summed for one number. */
+/* Times all methods, which must agree with the first.  terms: tokens summed for one output. */
 static status race(struct way *way, int ways, const struct scene *s, double terms, const struct limits *limit)
 {
     size_t outputs = s->N * s->C;
     struct contestant *all[WAYS];
-    struct harness harness = {.x = s->in, .y = s->out, .original = s->seen, .reference = s->seen + outputs,
+    struct harness harness = {.x = s->in, .y = s->out, .original = s->results, .reference = s->results + outputs,
                           .inputs = outputs, .outputs = outputs, .width = s->C, .terms = terms};
     for (int w = 0; w < ways; w++) {
         way[w].scene = s;
-        way[w].judged.run = run_once;
-        way[w].judged.kept = s->seen + (2 + (size_t)w) * outputs;
-        way[w].judged.seconds = way[w].seconds;
-        all[w] = &way[w].judged;
+        way[w].contestant.run = run_once;
+        way[w].contestant.kept = s->results + (2 + (size_t)w) * outputs;
+        way[w].contestant.seconds = way[w].seconds;
+        all[w] = &way[w].contestant;
     }
     return harness_race(&harness, all, ways, limit);
 }
 
 /* ---- one box for all ------------------------------------------------------------ */
 
-/* The same box in all planes, `more` tokens larger on each side than s->reach. */
+/* Sets the same box in all planes, `more` tokens larger on each side than SIDE. */
 static void place(struct scene *s, double more)
 {
     real side = (real)((double)s->reach + 0.5 + more);
@@ -204,7 +205,7 @@ static status one_side(struct scene *s, double seconds)
     };
     for (int w = 0; w < WAYS + 1; w++) {
         ways[w] = (struct way){.pool = row[w].pool};
-        snprintf(ways[w].judged.name, sizeof ways[w].judged.name, "%s", row[w].name);
+        snprintf(ways[w].contestant.name, sizeof ways[w].contestant.name, "%s", row[w].name);
     }
     place(s, 0);
     status result = race(ways, WAYS, s, side * side + (double)s->edge, &limit);
@@ -212,8 +213,8 @@ static status one_side(struct scene *s, double seconds)
     place(s, 0.25);
     result = race(ways + WAYS, 1, s, side * side, &limit);
     for (int w = 0; w < WAYS + 1 && !result.code; w++) {
-        struct quartiles q = quartiles(&ways[w].judged);
-        printf("%s\t%td\t%.4g\t%d\t%.4g\t%.4g\n", row[w].name, 2 * s->reach + 1, q.median, ways[w].judged.count,
+        struct quartiles q = quartiles(&ways[w].contestant);
+        printf("%s\t%td\t%.4g\t%d\t%.4g\t%.4g\n", row[w].name, 2 * s->reach + 1, q.median, ways[w].contestant.count,
                q.low, q.high);
     }
     fflush(stdout);
@@ -240,13 +241,13 @@ static status measure_sides(struct scene *s, const char *const *word)
 
 /* ---- random boxes ----------------------------------------------------------------- */
 
-/* Its middle is some tokens away; its sides have at least half a token. */
+/* A random box: its centre a few tokens away, its sides at least half a token. */
 static void draw_box(real *box, size_t at, bool whole)
 {
     for (size_t axis = 0; axis < 2; axis++) {
-        double middle = 3 * random_normal(SEED, 0, 4 * at + axis);
+        double centre = 3 * random_normal(SEED, 0, 4 * at + axis);
         double half = 0.25 + 3 * fabs(random_normal(SEED, 0, 4 * at + 2 + axis));
-        double low = middle - half, high = middle + half;
+        double low = centre - half, high = centre + half;
         if (whole) {
             low = floor(low) + 0.5;
             high = fmax(floor(high) + 0.5, low + 1);
@@ -283,7 +284,8 @@ static double expected(const struct scene *s, size_t c, size_t n)
     return total;
 }
 
-/* Largest difference at some tokens of every channel, over the largest entry.  A sum along an axis has `edge` terms. */
+/* The largest difference at some tokens of every channel, relative to the largest entry.  A sum along an axis has
+ * `edge` terms. */
 static status compare(const struct scene *s, double *largest_difference)
 {
     double largest = 0, apart = 0, allowed = 8 * (double)s->edge * (double)REAL_EPSILON;
@@ -311,7 +313,7 @@ static status measure_layout(struct scene *s, bool whole, int repeats)
     random_fill_normal(s->mix, s->C * s->G, SEED, 1, 1 / sqrt((double)s->G));
     random_fill_normal(s->in, s->N * s->C, SEED, 2, 1);
     box_pool_load(&s->pool, s->boxes, s->mix);
-    way = (struct way){.judged.name = "pooling", .pool = s->by_token ? pool_tokens : pool_planes};
+    way = (struct way){.contestant.name = "pooling", .pool = s->by_token ? pool_tokens : pool_planes};
     way.pool(s);
     result = compare(s, &apart);
     if (!result.code) result = race(&way, 1, s, (double)s->N, &limit);
@@ -321,7 +323,7 @@ static status measure_layout(struct scene *s, bool whole, int repeats)
            "multiply_adds\tparameters\n");
     printf("%s\t%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\t%zu\t%zu\n", s->by_token ? "tokens" : "planes",
            whole ? "whole" : "fractional", s->edge, s->edge, s->C, s->G, s->threads, repeats,
-           quartiles(&way.judged).median, apart, s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
+           quartiles(&way.contestant).median, apart, s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
     return result;
 }
 

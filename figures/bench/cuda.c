@@ -3,11 +3,11 @@
  *     build/figures/bench/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--from VERSION] [options of the operator]
  *
- * Every version in fast/cuda runs once on the emulator, on random tokens and parameters, and the requests of its
- * kernels are added up (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
+ * Runs every version in fast/cuda once on the emulator, on random tokens and parameters, and adds up the requests of
+ * its kernels (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
  *
- * Prints a comment with the words, then one line for each version.  --from 2 leaves out the first one, which is slow
- * unless the layer is small.  Counts are exact and the same on every machine; nothing is measured. */
+ * Prints a comment with the arguments, then one line for each version.  --from 2 skips the first version, which is slow
+ * unless the layer is small.  Counts are exact and the same on every machine; no time is measured. */
 
 #include <stdio.h>
 #include "../../fast/cuda/counts.h"
@@ -15,7 +15,7 @@
 #include "../../reference/cli/settings.h"
 #include "../../fast/cuda/versions.h"
 
-/* All launches of one run, added up. */
+/* The counts of one run, summed over all launches. */
 static status count(struct launch_counts *all, const struct sample *sample, const struct form *version)
 {
     struct plan plan;

@@ -1,5 +1,5 @@
-/* machine.c -- where numbers were measured, as comment lines for a TSV file: CPU, cores, memory, compiler, flags,
- * oneDNN, BLAS and FFTW; nothing that names the machine or its owner */
+/* machine.c -- comment lines for a TSV file that describe the machine: CPU, cores, memory, compiler, flags, oneDNN,
+ * BLAS and FFTW; nothing that identifies the machine or its owner */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,7 +21,7 @@
 #define COMPILER "GCC "
 #endif
 
-/* The processor, as Linux names it. */
+/* The processor's name, from Linux. */
 static void processor(char *name, int size)
 {
     char line[256], *colon;

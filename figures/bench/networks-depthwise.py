@@ -1,14 +1,14 @@
-"""The share of the depth-wise 3 x 3 convolutions of LITv2-S in PyTorch: the network with them and without.
+"""The share of the depth-wise 3 x 3 convolutions in the time of LITv2-S in PyTorch: the network with and without them.
 
     python3 figures/bench/networks-depthwise.py >figures/networks/networks-depthwise.tsv
 
-The committed table has a row for each of two PyTorches.  The network is that of versus.py, one image of 224 x 224, one
-thread, eager; without means that the input of a convolution is its output.  Each time is the least processor time of
-RUNS runs, both alternately.
+The committed table has a row for each of two versions of PyTorch.  The network is that of versus.py, one image of
+224 x 224, one thread, eager.  Without means that a convolution returns its input.  Each time is the minimum processor
+time of RUNS runs; the two networks alternate.
 """
 import time
 
-import versus               # first: it finds the operators
+import versus               # first: it sets sys.path
 import torch
 import torch.nn.functional as F
 

@@ -1,15 +1,15 @@
-/* networks-profile.c -- seconds of whole networks, and of the kinds of their steps
+/* networks-profile.c -- time of whole networks, and of the kinds of their steps
  *
  *     build/figures/bench/networks-profile RUNS [NETWORK FORM [GRID]]
  *     build/figures/bench/networks-profile seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
- * The first form has a row for each kind of step: number of steps, time and multiply-adds, the shares of both, and by
- * Amdahl's law how many times faster the network would be if that kind took no time.  One image, one thread, processor
- * time, the least of RUNS.  With 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the convolutions in
- * its MLPs: the difference is their time.
+ * The first command prints a row for each kind of step: number of steps, time and multiply-adds, the shares of both,
+ * and by Amdahl's law the speedup of the network if that kind took no time.  Times are processor time of one image with
+ * one thread, the minimum of RUNS; with 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the
+ * convolutions in its MLPs: the difference is their time.
  *
- * The second form has one row: median and quartiles of the runs, bytes of the network, multiply-adds without norms,
- * parameters, and each kind's share of the time of the last run.  GRID "-" is the network's own. */
+ * The second command prints one row: median and quartiles of the runs, bytes of the network, multiply-adds without
+ * norms, parameters, and each kind's share of the time of the last run.  GRID "-" is the network's default. */
 
 #include <assert.h>
 #include <math.h>
@@ -25,18 +25,18 @@
 
 enum { SEED = 7, RUNS_MAX = 100, REPEATS_MAX = 1000 };
 
-static const char *const drawn[][2] = {
+static const char *const defaults[][2] = {
     {"litv2-s", "fast"}, {"litv2-s", "naive"}, {UNCONVOLVED, "fast"}, {"elsa-swin-t", "fast"},
     {"elsa-swin-t", "naive"}, {"lisanet-i-t", "fast"}, {"structvit-s-4-1", "fast"}, {"chopd-former-15m", "fast"}};
 
 struct timed {
-    struct contestant judged;   /* first: a pointer to it is a pointer to the network */
+    struct contestant contestant;   /* first: a pointer to it is a pointer to the network */
     struct network network;
     struct tensor x, logits;
 };
-static_assert(offsetof(struct timed, judged) == 0, "first");
+static_assert(offsetof(struct timed, contestant) == 0, "first");
 
-/* LITv2-S whose MLPs have no options. */
+/* LITv2-S without the options of its MLPs. */
 static const struct network_table *unconvolved(void)
 {
     enum { STEPS = 8 };
@@ -125,13 +125,13 @@ static status profile(const char *name, const char *form, const char *grid_of, i
     return s;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- whole networks --------------------------------------------------------------- */
 
-static status run_once(struct contestant *judged, real *y, const real *x)
+static status run_once(struct contestant *contestant, real *y, const real *x)
 {
     double start = omp_get_wtime();
-    status s = network_run(&((struct timed *)judged)->network, y, x, NULL);
-    judged->last = omp_get_wtime() - start;
+    status s = network_run(&((struct timed *)contestant)->network, y, x, NULL);
+    contestant->last = omp_get_wtime() - start;
     return s;
 }
 
@@ -140,14 +140,14 @@ static status race(struct timed *t, int repeats)
     static double seconds[REPEATS_MAX];
     const struct limits limit = {.least = repeats, .most = repeats, .seconds = HUGE_VAL};
     size_t outputs = t->logits.count;
-    real *seen = memory_reals(3, outputs, 1, 1);
-    if (!seen) return out_of_memory("the logits");
-    t->judged = (struct contestant){.run = run_once, .name = "network", .kept = seen, .seconds = seconds};
-    struct harness harness = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs,
-                          .reference = seen + 2 * outputs, .inputs = t->x.count, .outputs = outputs, .width = 3,
+    real *results = memory_reals(3, outputs, 1, 1);
+    if (!results) return out_of_memory("the logits");
+    t->contestant = (struct contestant){.run = run_once, .name = "network", .kept = results, .seconds = seconds};
+    struct harness harness = {.x = t->x.data, .y = t->logits.data, .original = results + outputs,
+                          .reference = results + 2 * outputs, .inputs = t->x.count, .outputs = outputs, .width = 3,
                           .terms = 1};
-    status s = harness_race(&harness, (struct contestant *[]){&t->judged}, 1, &limit);
-    memory_free(seen);
+    status s = harness_race(&harness, (struct contestant *[]){&t->contestant}, 1, &limit);
+    memory_free(results);
     return s;
 }
 
@@ -155,13 +155,13 @@ static void print_seconds(const struct timed *t, const char *form)
 {
     struct network_kind kind[NETWORK_KINDS], all;
     const struct network *n = &t->network;
-    struct quartiles q = quartiles(&t->judged);
+    struct quartiles q = quartiles(&t->contestant);
     char text[64];
     int kinds = network_kinds(kind, &all, n);
     printf("#network\tform\tgrid\tbatch\tthreads\trepeats\tmedian_seconds\tq1_seconds\tq3_seconds\tbytes\t"
            "multiply_adds\tparameters\tshares\n");
     printf("%s\t%s\t%s\t%zu\t%d\t%d\t%.4g\t%.4g\t%.4g\t%zu\t%.6g\t%zu\t", n->table->name, form,
-           grid_text(text, sizeof text, &n->grid), n->batch, n->threads, t->judged.count, q.median, q.low, q.high,
+           grid_text(text, sizeof text, &n->grid), n->batch, n->threads, t->contestant.count, q.median, q.low, q.high,
            network_bytes(n, true), network_bare_multiply_adds(n), network_parameters(n));
     for (int k = 0; k < kinds; k++) printf("%s%s=%.4f", k ? "," : "", kind[k].what, kind[k].seconds / all.seconds);
     printf("\n");
@@ -196,8 +196,8 @@ static status read_words(int words, const char *const *word)
     print_heading((int)runs);
     if (words > 1) return profile(word[1], word[2], word[3], (int)runs);
     status s = status_ok();
-    for (size_t n = 0; n < sizeof drawn / sizeof *drawn && !s.code; n++)
-        s = profile(drawn[n][0], drawn[n][1], NULL, (int)runs);
+    for (size_t n = 0; n < sizeof defaults / sizeof *defaults && !s.code; n++)
+        s = profile(defaults[n][0], defaults[n][1], NULL, (int)runs);
     return s;
 }
 

@@ -1,18 +1,18 @@
-/* roofline.c -- the limits of the machine, and how near the forms come
+/* roofline.c -- the limits of the machine, and the share of them that each form reaches
  *
  *     build/figures/bench/roofline [SECONDS [BYTES [alone]]]
  *
- * One thread.  The roofs are the multiply-adds a second of vectors in registers, and the bytes a second that they read
- * from each cache and from memory.  Then every fast form, and the naive ones on small grids.  A form's intensity is its
- * multiply-adds, by its formula, over the bytes of x, y, the parameters (or what the form keeps of them if that is
- * more) and the workspace, once each.  Its roof is the intensity times the bandwidth of the level that holds those
- * bytes, but at most the peak.  Exponentials, roots and sums without a product are not counted.
+ * One thread.  The roofs are the multiply-adds per second of vectors in registers, and the bytes per second read from
+ * each cache and from memory.  Then follow all fast forms, and the naive forms on small grids.  The intensity of a form
+ * is its multiply-adds, by formula, over the bytes of x, y, scratch and parameters (or of its persistent arrays, if
+ * larger), once each.  Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most
+ * the peak.  Exponentials, roots and sums without a product are not counted.
  *
- * Times are processor time, the least of as many runs as fit in SECONDS (0.5); rates are the best of as many, before
- * the forms and after them.  BYTES (1 GiB) is the size of the largest array that is read; "alone" measures the roofs
- * only.
+ * Times are processor time, the minimum of as many runs as fit in SECONDS (default 0.5).  Rates are the best of as
+ * many, before and after the forms.  BYTES (default 1 GiB) is the size of the largest array that is read; "alone"
+ * measures only the roofs.
  *
- *     level   NAME  bytes read through  G bytes a second, or G multiply-adds  bytes that it holds
+ *     level   NAME  bytes read  G bytes per second, or G multiply-adds per second  capacity in bytes
  *     form    OPERATOR  OPTIONS  SIZES  FORM  GRID  CHANNELS  WITHOUT  ... (print_dot) */
 
 #define _POSIX_C_SOURCE 200809L
@@ -34,7 +34,7 @@ enum { CHAINS = 12, LEVELS = 4 };
 
 /* ---- the forms --------------------------------------------------------- */
 
-/* Layers with the sizes of figures/bench/versus.py, some without their last projection. */
+/* Layers with the sizes of figures/bench/versus.py, some without output projection. */
 static const struct layer {
     const char *name, *naive_grid;
     struct problem_sizes sizes;
@@ -60,14 +60,14 @@ static const struct layer {
 
 struct level {
     const char *name;
-    double holds;               /* bytes */
-    size_t through;             /* bytes that are read through to measure it */
-    double rate;                /* bytes a second */
+    double holds;               /* capacity in bytes */
+    size_t through;             /* bytes read to measure it */
+    double rate;                /* bytes per second */
 };
 
 struct roofs {
-    double peak;                /* multiply-adds a second */
-    struct level level[LEVELS]; /* from the nearest; the last is memory */
+    double peak;                /* multiply-adds per second */
+    struct level level[LEVELS]; /* nearest first; the last is memory */
     int levels;
 };
 
@@ -80,7 +80,7 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Multiply-adds from registers: twelve chains, so that one is ready whenever another waits. */
+/* Multiply-adds per second from registers.  Twelve independent chains hide the latency. */
 static double multiply_add_rate(size_t rounds)
 {
     vec sum[CHAINS], by = (vec){0} + half, more = (vec){0} + one;
@@ -95,7 +95,7 @@ static double multiply_add_rate(size_t rounds)
     return (double)(rounds * CHAINS * LANES) / seconds;
 }
 
-/* Bytes a second when `count` reals are read `passes` times. */
+/* Bytes per second of reading `count` reals `passes` times. */
 static double read_rate(const real *from, size_t count, size_t passes)
 {
     enum { ABREAST = 8 };
@@ -126,8 +126,8 @@ static double best_read_rate(const real *from, size_t bytes, double seconds)
     return best;
 }
 
-/* Fills in the caches that the system reports, nearest first, and returns how many. */
-static int caches_told(size_t holds[LEVELS - 1])
+/* Fills in the sizes of the caches that the system reports, nearest first, and returns how many. */
+static int caches_reported(size_t holds[LEVELS - 1])
 {
     int found = 0;
 #if defined _SC_LEVEL1_DCACHE_SIZE && defined _SC_LEVEL2_CACHE_SIZE && defined _SC_LEVEL3_CACHE_SIZE
@@ -142,9 +142,9 @@ static int caches_told(size_t holds[LEVELS - 1])
     return found;
 }
 
-/* The same by measurement.  A cache ends where twice and four times the bytes are read at less than two thirds of its
- * best rate, in the best of three sweeps. */
-static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
+/* The same by measurement.  A size is that of a cache if twice and four times as many bytes are read at less than two
+ * thirds of the best rate so far, in the best of three sweeps. */
+static int caches_measured(size_t holds[LEVELS - 1], const real *from, size_t most)
 {
     double rate[40] = {0}, best = 0;
     int found = 0, steps = 0;
@@ -164,14 +164,14 @@ static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
     return found;
 }
 
-/* Chooses the bytes read to measure each level: four times the level before, but at most half the level; of memory,
+/* Chooses the bytes read to measure each level: four times the level before, but at most half the level; for memory
  * `most`. */
 static void find_levels(struct roofs *r, const real *from, size_t most)
 {
     static const char *const name[] = {"L1", "L2", "L3", "memory"};
     size_t holds[LEVELS - 1];
-    int caches = caches_told(holds);
-    if (!caches) caches = caches_found(holds, from, most);
+    int caches = caches_reported(holds);
+    if (!caches) caches = caches_measured(holds, from, most);
     for (int i = 0; i < caches; i++) {
         size_t through = i && 4 * holds[i - 1] < holds[i] / 2 ? 4 * holds[i - 1] : holds[i] / 2;
         r->level[r->levels++] =
@@ -180,7 +180,7 @@ static void find_levels(struct roofs *r, const real *from, size_t most)
     r->level[r->levels++] = (struct level){.name = name[LEVELS - 1], .holds = 1e300, .through = most};
 }
 
-/* Raises each rate to the best that is measured now. */
+/* Measures all rates again, and keeps the larger ones. */
 static void raise_roofs(struct roofs *r, const real *from, double seconds)
 {
     double start = processor_seconds();
@@ -199,11 +199,11 @@ static void raise_roofs(struct roofs *r, const real *from, double seconds)
 struct dot {
     const char *name, *form;
     struct problem_sizes sizes;
-    double multiply_adds, x, weights, y, scratch;     /* the last four in bytes */
+    double multiply_adds, x, weights, y, scratch;     /* x to scratch in bytes */
     double seconds;
 };
 
-/* The least processor time of as many runs as fit in `limit` seconds, after one that does not count. */
+/* The minimum processor time of as many runs as fit in `limit` seconds, after a warm-up. */
 static status least_seconds(double *least, struct plan *plan, const struct sample *sample, double limit)
 {
     status s = plan_run(plan, sample->y, sample->x);
@@ -228,13 +228,13 @@ static status place_dot(struct dot *d, double seconds)
     status s = sample_create(&sample, operator, &d->sizes, 1);
     if (!s.code) s = plan_create(&plan, &sample.problem, form, 1);
     if (!s.code) {
-        const size_t *of = plan.arena.bytes;
+        const size_t *bytes = plan.arena.bytes;
         double parameters = (double)(problem_parameters(&sample.problem) * sizeof(real));
         d->multiply_adds = form_multiply_adds(form, &sample.problem);
         d->x = (double)(sample.inputs * sizeof(real));
         d->y = (double)(sample.outputs * sizeof(real));
-        d->weights = parameters > (double)of[PERSISTENT] ? parameters : (double)of[PERSISTENT];
-        d->scratch = (double)(of[PER_RUN] + of[PER_THREAD]);
+        d->weights = parameters > (double)bytes[PERSISTENT] ? parameters : (double)bytes[PERSISTENT];
+        d->scratch = (double)(bytes[PER_RUN] + bytes[PER_THREAD]);
         s = least_seconds(&d->seconds, &plan, &sample, seconds);
     }
     plan_release(&plan);
@@ -294,7 +294,7 @@ static status draw_all(double seconds, size_t most, bool alone)
     return s;
 }
 
-/* Bytes of the largest array: as asked, or 1 GiB, but at most a quarter of the memory. */
+/* Bytes of the largest array: as given, or 1 GiB, but at most a quarter of the memory. */
 static size_t read_through(const char *asked)
 {
     size_t most = (size_t)1 << 30, quarter = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);

@@ -4,16 +4,15 @@
     python3 figures/bench/versus.py [CASE ...] [--threads 1,2] [--rounds 15] [--runs 7] [--minutes 20] [--build build]
                               [--eager] [--goals FILE]
 
-tests/pytorch/OPERATOR.py has the cases and PyTorch's ways to compute them.  Each way is timed stock and tuned (TUNED),
-and, without --eager, also through torch.compile if it is not slow.  Both sides get the same tensors and must agree (to
-1e-4), before timing and while it runs; no run gets an x that was used before.  The sides alternate, since the speed of
-a
-core changes.  A row is the median over the rounds of a side's medians.  Cases with goals come first and get three times
-the minutes of the others.
+tests/pytorch/OPERATOR.py has the cases and PyTorch's ways to compute them.  Each way is timed stock and tuned (TUNED)
+and, without --eager, also through torch.compile if it is not slow.  Both sides get the same tensors and must agree to
+1e-4, before and during timing; no run gets an x that was used before.  The sides alternate, since the speed of a core
+changes.  A row is the median over the rounds of a side's medians.  Cases with goals come first and get three times the
+minutes of the others.
 
 FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine, max((multiply-adds +
-11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/bench/roofline measures both rates of a core
-before and after all cases; they and the caches are multiplied by the threads.
+11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/bench/roofline measures both rates for one
+core before and after all cases; they and the caches are multiplied by the number of threads.
 """
 import argparse
 import importlib
@@ -27,9 +26,9 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True          # what is built lies under build/
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "pytorch"))
+sys.dont_write_bytecode = True          # builds write only to build/
+TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TREE / "tests" / "pytorch"), str(TREE / "figures")]
 
 import torch                                            # noqa: E402
 
@@ -38,23 +37,23 @@ from draw import measured                               # noqa: E402
 
 SIDES = [importlib.import_module(name) for name in "chopd elsa hilo lisa msa networks sra structsa".split()]
 
-# The allocator keeps large blocks, in large pages, as ours does; kernels for AVX-512, if the processor has it.
+# The allocator keeps large blocks, in large pages, like ours; AVX-512 kernels if the processor has them.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALLOC_TOP_PAD_": "268435456",
          "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}
 CPUINFO = pathlib.Path("/proc/cpuinfo")
 if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
     TUNED["ATEN_CPU_CAPABILITY"] = "avx512"         # PyTorch does not check this
 
-SLOW, FAR = 3, 1.5                      # times the best: not timed again after one round, after the fewest
-FEWEST = 3                              # rounds, whatever the time
-LEAST, MOST = 0.1, 301                  # seconds that a way runs in a round, since clocks rise slowly; and runs
+SLOW, FAR = 3, 1.5                      # a way this many times slower than the best is dropped after 1, FEWEST rounds
+FEWEST = 3                              # rounds, for any time limit
+LEAST, MOST = 0.1, 301                  # seconds that a way runs in a round, since clocks rise slowly; largest runs
 COMPILED = ", compiled"
 
-# Operations of the units that do multiply-adds, at least, for an exponential of a softmax: subtraction of the maximum,
-# rounding, a difference, five terms of a polynomial that is exact to a float, scaling; its part in maximum and sum.
+# Lower bound of the operations of the multiply-add units for an exponential of a softmax: subtraction of the maximum,
+# rounding, a difference, five terms of a polynomial that is exact to a float, scaling; one each for maximum and sum.
 EXPONENTIAL = 11
 
-# Case, our side, how many times as fast as PyTorch's best way it should be, and what is compared.
+# Case, our side, wanted speedup over PyTorch's best way, description.
 GOALS = [
     ("msa", "ours", 1.5, "self-attention, 56×56, 64 channels"),
     ("lisa", "ours", 10, "LiSA, 56×56, 96 channels, D = 16"),
@@ -68,8 +67,8 @@ GOALS = [
     ("hilo-64", "ours", 1.3, "HiLo, a batch of 64"),
 ]
 
-# Our side of a case is build/measure with the fast form, and with that of the cases named in `beside`.  Another form
-# judges it: `judge`, by default the naive one; None if no other can run.  A case with `programs` (label: program and
+# Our side of a case is build/measure with the fast form, and with that of the cases named in `beside`.  The form
+# `judge` checks it, by default the naive one; None if no other can run.  A case with `programs` (label: program and
 # arguments) runs those instead; they check themselves.
 DEFAULT = {"sizes": {}, "batch": 1, "without": "", "judge": "naive", "beside": []}
 CASES = {name: {**DEFAULT, "side": side, "operator": side.__name__, **case}
@@ -86,15 +85,15 @@ def draw(case):
 
 
 def given(case, x):
-    """The argument of a way: x, or what the case makes of it before the time is taken."""
+    """The argument of a way: x, or the case's untimed conversion of x."""
     return case["side"].given(case, x) if hasattr(case["side"], "given") else x
 
 
 def forms(case, tensors, eager):
-    """PyTorch's ways, name -> function of what is given; each again through torch.compile."""
+    """PyTorch's ways, name -> function of given(x); each again through torch.compile."""
     ways = case["side"].timed(case, tensors)
     if hasattr(torch, "compile") and not eager:
-        torch._dynamo.reset()           # it compiles a function for a few cases only
+        torch._dynamo.reset()           # it limits the number of compilations of a function
         ways.update({name + COMPILED: torch.compile(way) for name, way in ways.items()})
     return ways
 
@@ -111,12 +110,12 @@ def attempt(name, label, way, x):
 
 
 def repeats(few, seconds):
-    """The number of runs of what takes this long."""
+    """The number of runs of a way that takes this long."""
     return max(few, min(MOST, math.ceil(LEAST / seconds)))
 
 
 def exchange(x, run):
-    """Swap in place one number of every token with that of the token as far from the end."""
+    """Swap, in place, one number of each token with that of the mirrored token (counted from the end)."""
     rows = x.view(-1, x.shape[-1])
     generator = torch.Generator().manual_seed(run + 2)
     at = torch.randint(rows.shape[1], (rows.shape[0] // 2,), generator=generator)
@@ -133,7 +132,7 @@ def child(name, threads, names, warm, few, eager):
     x, drawn, ways = tensors["x"], tensors["x"].clone(), forms(case, tensors, eager)
     for index in warm:
         done = attempt(name, names[index], ways[names[index]], given(case, x))
-        runs[index] = repeats(few, done[1]) if done else 0          # 0: it ran when checked, and does not here
+        runs[index] = repeats(few, done[1]) if done else 0          # 0: it ran in the check, but fails here
     print("ready", flush=True)
     for line in sys.stdin:
         number, wanted, folder = line.rstrip("\n").split(" ", 2)
@@ -167,7 +166,7 @@ class PyTorch:
         self.process.stdout.readline()      # wait until it has compiled: nothing is timed next to that
 
     def time(self, number, folder):
-        """Number of a way -> seconds, of those left; after the first round, drop the slow ones."""
+        """Number of a way -> seconds, for the ways left; drops the slow ones after the first round."""
         self.process.stdin.write(f"{number} {','.join(map(str, self.left))} {folder}\n")
         self.process.stdin.flush()
         row = list(map(float, self.process.stdout.readline().split()))
@@ -183,7 +182,7 @@ class PyTorch:
 
 
 def environment(threads, tuned):
-    """Without the variables that make OpenBLAS choose slower kernels."""
+    """The environment without the variables that make OpenBLAS choose slower kernels."""
     e = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     e.update(OMP_NUM_THREADS=str(threads), **(TUNED if tuned else {}))
     return e
@@ -192,7 +191,7 @@ def environment(threads, tuned):
 # ---- our side -------------------------------------------------------------------
 
 def layer(case):
-    """A case as our programs take it: operator, options, grid, channels, batch, sizes, tensors left out."""
+    """A case as arguments of our programs: operator, options, grid, channels, batch, sizes, tensors left out."""
     return [case["operator"], " ".join(f"--{name} {value}" for name, value in case["options"].items()),
             "x".join(map(str, case["grid"])), str(case["C"]), str(case["batch"]),
             ",".join(f"{letter}={size}" for letter, size in case["sizes"].items()), case["without"]]
@@ -207,7 +206,7 @@ def measure(case, threads, build):
 
 
 def commands(case, threads, build):
-    """Our side, label -> command, to which the number of runs is added."""
+    """Our side, label -> command without the number of runs."""
     if "programs" in case:
         return {label: f"{build}/{words} {threads}".split() for label, words in case["programs"].items()}
     return {"ours": measure(case, threads, build),
@@ -215,12 +214,12 @@ def commands(case, threads, build):
 
 
 def case_of(label, case):
-    """The case whose form this is: "ours, NAME" is that of another."""
+    """The case of this label: "ours, NAME" belongs to another case."""
     return CASES.get(label.removeprefix("ours, "), case)
 
 
 def ours_once(command, threads, times, *words):
-    """The row that our program prints, by its columns."""
+    """The row that our program prints, by column."""
     done = subprocess.run([*command, str(times), *words], capture_output=True, text=True,
                           env=environment(threads, False))
     if done.returncode or ("--judge" in words and "timed but not compared" in done.stderr):
@@ -231,8 +230,8 @@ def ours_once(command, threads, times, *words):
 
 # ---- both must agree --------------------------------------------------------------
 
-def alike(name, ours, results, when):
-    """way -> the largest difference from our side, over the largest entry; results are of (way, y)."""
+def compare(name, ours, results, when):
+    """way -> the largest difference from our side, relative to the largest entry; results are pairs (way, y)."""
     apart = {}
     for way, theirs in results:
         apart[way] = float((ours - theirs).abs().max() / theirs.abs().max())
@@ -256,7 +255,7 @@ def ours_of(case, tensors, build):
 
 
 def check(name, threads, a, until):
-    """Both sides before timing; returns the ways that run here.  Compiles the fast ones, while there is time."""
+    """Compare both sides before timing; return the ways that run here.  Compiles the fast ones, while there is time."""
     torch.set_grad_enabled(False)
     torch.set_num_threads(threads)
     case = CASES[name]
@@ -270,32 +269,32 @@ def check(name, threads, a, until):
             result = attempt(name, way + COMPILED, ways[way + COMPILED], x)
             done.update({way + COMPILED: result} if result else {})
     results = [(way, y) for way, (y, _) in done.items()]
-    return alike(name, ours_of(case, tensors, a.build), results, "before timing")
+    return compare(name, ours_of(case, tensors, a.build), results, "before timing")
 
 
 def check_timed(name, build, folder, ways):
-    """The results of PyTorch's timed runs (ways: number -> name) against our program's, of the same x."""
+    """Compare the results of PyTorch's timed runs (ways: number -> name) with our program's for the same x."""
     case = CASES[name]
     tensors = {**draw(case), **read(folder / "x")[0]}
     results = ((way, read(folder / f"y{index}")[0]["y"]) for index, way in ways.items())
-    return alike(name, ours_of(case, tensors, build), results, "while it was timed")
+    return compare(name, ours_of(case, tensors, build), results, "while it was timed")
 
 
 def ours_judged(command, label, case, threads, times):
-    """Our row, judged by another form, if one can run; and how far what was timed is from PyTorch's first way."""
+    """Our row, checked by another form if one can run; and the difference of its result from PyTorch's first way."""
     with tempfile.TemporaryDirectory() as folder:
         kept = pathlib.Path(folder, "kept")
         row = ours_once(command, threads, times, "--keep", str(kept),
                         *(["--judge", case["judge"]] if case["judge"] else []))
         tensors = read(kept)[0]
     way, run = next(iter(case["side"].timed(case, tensors).items()))
-    return row, alike(label, tensors["y"], [(way, run(given(case, tensors["x"])))], "while ours was timed")[way]
+    return row, compare(label, tensors["y"], [(way, run(given(case, tensors["x"])))], "while ours was timed")[way]
 
 
 # ---- rounds -----------------------------------------------------------------------
 
 def versus(name, threads, a, until):
-    """Print a row for each side; returns the milliseconds by side, as printed, and our rows."""
+    """Print a row for each side; return the milliseconds by side, as printed, and our rows."""
     case, now = CASES[name], time.monotonic()
     apart = check(name, threads, a, now + (until - now) / 2)
     ways, seen, counts, differences = list(apart), {"ours": []}, {}, {"ours": max(apart.values())}
@@ -328,7 +327,7 @@ def versus(name, threads, a, until):
                 side.left = [index for index in side.left if min(seen[f"{side.label} {ways[index]}"]) <= near]
     for side in sides:
         side.close()
-    # Rounded as printed, so that each ratio is that of two printed numbers.
+    # Rounded as printed, so that ratios are those of printed numbers.
     milliseconds = {label: round(1e3 * statistics.median(times), 3) for label, times in seen.items()}
     for label, median in milliseconds.items():
         far = f"{differences[label]:.1e}" if label in differences else "-"
@@ -340,8 +339,8 @@ def versus(name, threads, a, until):
 # ---- goals and floors ---------------------------------------------------------------
 
 def roofs(build):
-    """G multiply-adds a second, and [(level, bytes that it holds, G bytes a second)], of one core."""
-    rows = subprocess.run([f"{build}/figures/roofline", "0.3", str(1 << 28), "alone"], check=True,
+    """G multiply-adds per second, and [(level, capacity in bytes, G bytes per second)], of one core."""
+    rows = subprocess.run([f"{build}/figures/bench/roofline", "0.3", str(1 << 28), "alone"], check=True,
                           capture_output=True, text=True, env=environment(1, False)).stdout.splitlines()
     cells = [row.split("\t") for row in rows]
     return float(cells[0][3]), [(name, float(holds), float(rate)) for _, name, _, rate, holds in cells[1:]]
@@ -374,7 +373,7 @@ def goal_row(goal, threads, milliseconds, counts, machine):
 
 
 def write_goals(path, about, seen, machine):
-    """The table of goals, those whose case was measured."""
+    """Write the table of goals, those whose case was measured."""
     columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict "
                "reached operator options grid channels batch sizes without multiply_adds exponentials given_bytes peak "
                "bandwidth")
@@ -389,7 +388,7 @@ def write_goals(path, about, seen, machine):
 
 def about_all(build):
     """The comments at the head of both tables: machine, day, commit, PyTorch."""
-    machine = subprocess.run([f"{build}/figures/machine"], check=True, capture_output=True, text=True,
+    machine = subprocess.run([f"{build}/figures/bench/machine"], check=True, capture_output=True, text=True,
                              env=environment(1, False)).stdout
     return f"{machine}{measured()}\n# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run\n"
 

@@ -1,12 +1,13 @@
-/* ladder.c -- seconds of every step of a ladder, in one run
+/* ladder.c -- time of every step of a ladder, in one run
  *
  *     build/figures/ladders/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
  *
- * One line for each step of figures/ladders: multiply-adds and bytes by formula (bytes without projections), and median
- * and quartiles of R runs (5), or of as many as S seconds (20) allow.  The last step runs with T threads (all cores),
- * the others with one.  Before them come the projections alone, after them the fast form with one thread and with T.
- * The benchmark harness (judge.h) compares all with the first step; a difference is an error. */
+ * Prints one line for each step of figures/ladders: multiply-adds and bytes by formula (bytes without projections), and
+ * median and quartiles of R runs (default 5), or of as many as S seconds (default 20) allow.  The last step runs with T
+ * threads (default: all cores), the others with one.  Before them come the projections alone, after them the fast form
+ * with one thread and with T.  The benchmark harness (harness.h) compares all with the first step; a difference is an
+ * error. */
 
 #include <assert.h>
 #include <math.h>
@@ -24,7 +25,7 @@
 
 /* One line of the table. */
 struct line {
-    struct contestant judged;   /* first: a pointer to it is a pointer to the line */
+    struct contestant contestant;   /* first: a pointer to it is a pointer to the line */
     const char *idea;
     const struct form *form;
     int threads;
@@ -32,7 +33,7 @@ struct line {
     struct plan plan;
     double seconds[REPEATS_MAX];
 };
-static_assert(offsetof(struct line, judged) == 0, "first");
+static_assert(offsetof(struct line, contestant) == 0, "first");
 
 /* ---- the projections alone ---------------------------------------------------------- */
 
@@ -52,11 +53,11 @@ static const struct form projections_alone = {
 
 /* ---- the table ------------------------------------------------------------------------ */
 
-static status run_once(struct contestant *judged, real *y, const real *x)
+static status run_once(struct contestant *contestant, real *y, const real *x)
 {
     double start = omp_get_wtime();
-    status s = plan_run(&((struct line *)judged)->plan, y, x);
-    judged->last = omp_get_wtime() - start;
+    status s = plan_run(&((struct line *)contestant)->plan, y, x);
+    contestant->last = omp_get_wtime() - start;
     return s;
 }
 
@@ -65,8 +66,10 @@ static struct line *add(struct line *lines, int *count, const char *idea, const 
 {
     struct line *line = &lines[(*count)++];
     *line = (struct line){.idea = idea, .form = form, .threads = threads};
-    line->judged = (struct contestant){.run = run_once, .seconds = line->seconds, .blind = form == &projections_alone};
-    snprintf(line->judged.name, sizeof line->judged.name, "%s", form->name);
+    line->contestant = (struct contestant){
+        .run = run_once, .seconds = line->seconds, .blind = form == &projections_alone,
+    };
+    snprintf(line->contestant.name, sizeof line->contestant.name, "%s", form->name);
     return line;
 }
 
@@ -87,7 +90,7 @@ static int add_all(struct line *lines, const struct ladder *ladder, const struct
     return count;
 }
 
-/* The last column says how much faster a step is than the step above it. */
+/* The last column is the time of the step before, divided by that of this step. */
 static void print_all(const struct line *lines, int count, const struct problem *p)
 {
     double before = 0;
@@ -95,20 +98,20 @@ static void print_all(const struct line *lines, int count, const struct problem 
            "\tq3_seconds\tfaster\n");
     for (const struct line *l = lines; l < lines + count; l++) {
         char bytes[80] = "–\t–", faster[40] = "–";
-        struct quartiles q = quartiles(&l->judged);
+        struct quartiles q = quartiles(&l->contestant);
         if (l->bytes.asked > 0) {
             snprintf(bytes, sizeof bytes, "%.0f\t%.0f", l->bytes.asked, l->bytes.moved);
             if (before > 0) snprintf(faster, sizeof faster, "%.2f", before / q.median);
             before = q.median;
         }
         printf("%s\t%s\t%d\t%d\t%.0f\t%s\t%.5g\t%.5g\t%.5g\t%s\n", l->form->name, l->idea, l->threads,
-               l->judged.count, form_multiply_adds(l->form, p), bytes, q.median, q.low, q.high, faster);
+               l->contestant.count, form_multiply_adds(l->form, p), bytes, q.median, q.low, q.high, faster);
     }
 }
 
 /* ---- all ------------------------------------------------------------------------------ */
 
-static status climb(struct line *lines, int count, const struct sample *sample, const struct limits *limit)
+static status race(struct line *lines, int count, const struct sample *sample, const struct limits *limit)
 {
     const struct problem *p = &sample->problem;
     size_t outputs = sample->outputs;
@@ -121,7 +124,7 @@ static status climb(struct line *lines, int count, const struct sample *sample, 
     status s = status_ok();
     for (int n = 0; n < count && !s.code; n++) {
         s = plan_create(&lines[n].plan, p, lines[n].form, lines[n].threads);
-        all[n] = &lines[n].judged;
+        all[n] = &lines[n].contestant;
         all[n]->kept = sample->y + (3 + (size_t)n) * outputs;
     }
     if (!s.code) s = harness_race(&harness, all, count, limit);
@@ -154,7 +157,7 @@ static status measure(const struct ladder *ladder, const char *const *argv)
         printf("\n");
         if (!threads) threads = (size_t)omp_get_num_procs();
         limit.most = (int)repeats;
-        s = climb(lines, add_all(lines, ladder, &sample.problem, (int)threads), &sample, &limit);
+        s = race(lines, add_all(lines, ladder, &sample.problem, (int)threads), &sample, &limit);
     }
     sample_release(&sample);
     return s;

@@ -1,11 +1,11 @@
-/* lisa.c -- LiSA's Eq. 10 as a ladder: from the plain form to nearly the fast form, one idea a step
+/* lisa.c -- LiSA's Eq. 10 as a ladder: from the plain form to nearly the fast form, one idea per step
  *
  *     i, n  token, N of them     ch  channel, c of them     d  latent, D of them
  *
  *   plain       The plain form (fast/lisa.c).
- *   lanes       A channel in each lane: the same transforms with vectors in place of numbers.
+ *   lanes       A channel in each lane: the same transforms, of vectors instead of numbers.
  *   registers   Two to eight points at a time are transformed in registers, without multiplications by 0 or 1.
- *   threads     The threads share the heads, which needs no new line.
+ *   threads     The threads share the heads, which needs no new code.
  *
  * Any grid; other equations and local kernels are rejected.  Contract: reference/lisa.h. */
 
@@ -22,22 +22,22 @@ typedef void transform(point *y, const point *x, size_t stride, size_t n, const 
                        point *part);
 
 struct climb {
-    struct lisa_plain plain;    /* its roots, and its spectra of the kernels */
+    struct lisa_plain plain;    /* for its roots and spectra of kernels */
     transform *transform;
     size_t pairs;               /* of latents */
     size_t blocks;              /* of LANES channels */
-    size_t filled;              /* N, filled up to whole vectors */
+    size_t filled;              /* N, padded to whole vectors */
     size_t longest;             /* axis */
     real *wa;                   /* [blocks][pairs][N] points: the spectra of the key's kernels */
     real *ba, *bb;              /* [blocks][pairs] points: the biases */
     real *a;                    /* of each thread: [2 pairs][filled] */
     real *z, *G, *line;         /* of each thread: points of a block, their convolution; a line and scratch */
-    real *sum;                  /* of each thread: [N] vectors, the values weighed so far */
+    real *sum;                  /* of each thread: [N] vectors, the weighted sum of values so far */
 };
 
 /* ---- lanes ------------------------------------------------------------------------ */
 
-/* A point times a number, which is the same for all lanes. */
+/* A point times a number that all lanes share. */
 static point turned(point a, struct number b)
 {
     return (point){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
@@ -64,7 +64,7 @@ static void line_lanes(point *y, const point *x, size_t stride, size_t n, const 
     }
 }
 
-/* A block, along each axis. */
+/* The transform of a block, along each axis. */
 static void spectrum_lanes(point *z, const struct climb *f, point *line)
 {
     const struct fourier *fourier = &f->plain.fourier;
@@ -130,7 +130,7 @@ static void in_lanes(const struct head *head)
     }
     memset(a, 0, 2 * f->pairs * f->filled * sizeof *a);
 
-    /* Step 1: a kernel for each lane, and the query's channels next to each other. */
+    /* Step 1: the key side: each lane has its own kernel; the channels of a query are adjacent. */
     for (size_t block = 0; block < f->blocks; block++) {
         lay_lanes(z, k, N, block * LANES, c);
         spectrum_lanes(z, f, line);
@@ -146,7 +146,7 @@ static void in_lanes(const struct head *head)
         }
     }
 
-    /* Step 2: one kernel for all lanes. */
+    /* Step 2: the value side: all lanes share a kernel. */
     for (size_t block = 0; block < f->blocks; block++) {
         lay_lanes(z, head->v, N, block * LANES, c);
         spectrum_lanes(z, f, line);
@@ -171,7 +171,7 @@ static void in_lanes(const struct head *head)
 
 /* ---- registers -------------------------------------------------------------------- */
 
-/* The transform of an odd prime of points in registers, by the sums and differences of vec_pass.h. */
+/* The transform of p points in registers, p an odd prime, by the sums and differences of vec_pass.h. */
 INLINED void butterfly_odd(point *z, const size_t p)
 {
     point pair[3][2];
@@ -184,7 +184,7 @@ INLINED void butterfly_odd(point *z, const size_t p)
     }
 }
 
-/* The same for any of the primes and powers that have one; p is a constant where it is called. */
+/* The same for any p that has one; callers pass a constant p. */
 INLINED void butterfly(point z[8], const size_t p)
 {
     if (p == 2) butterfly_2(z);
@@ -193,7 +193,7 @@ INLINED void butterfly(point z[8], const size_t p)
     if (p % 2) butterfly_odd(z, p);
 }
 
-/* p transforms of m points become one: p points at a time are turned and transformed. */
+/* Combines p transforms of m points: p points at a time are multiplied by twiddle factors and transformed. */
 INLINED void join(point *y, size_t m, const struct number *root, size_t turn, const size_t p)
 {
     for (size_t l = 0; l < m; l++) {
@@ -206,7 +206,7 @@ INLINED void join(point *y, size_t m, const struct number *root, size_t turn, co
     }
 }
 
-/* The last p points of all need not be turned. */
+/* A transform of p points, without twiddle factors. */
 INLINED void leaf(point *y, const point *x, size_t stride, const size_t p)
 {
     point z[8];
@@ -270,17 +270,18 @@ static status prepare(struct plan *plan)
     arena_reals(arena, PER_THREAD, &f->z, "the spectra of a block", N, POINT);
     arena_reals(arena, PER_THREAD, &f->G, "its convolutions", N, POINT);
     arena_reals(arena, PER_THREAD, &f->line, "a line and scratch", 2, f->longest, POINT);
-    arena_reals(arena, PER_THREAD, &f->sum, "the values weighed so far", N, LANES);
+    arena_reals(arena, PER_THREAD, &f->sum, "the weighted sum of values", N, LANES);
     return arena_status(arena);
 }
 
-/* Lane l of a point that holds channel ch, zeros after the last channel: w [channels][step], or two latents of bias. */
+/* Writes lane l of a point. */
 static void load_lane(real *z, size_t l, struct number w)
 {
     z[l] = w.re;
     z[LANES + l] = w.im;
 }
 
+/* The biases of latents d and d + 1 as one number; zero after the last latent. */
 static struct number bias_of(const real *bias, size_t ch, size_t d, size_t D)
 {
     return (struct number){bias[ch * D + d], d + 1 < D ? bias[ch * D + d + 1] : 0};

@@ -1,10 +1,10 @@
-/* lisa_costs.c -- what each step of lisa.c costs, by formula; see lisa_costs.h */
+/* lisa_costs.c -- the cost of each step of lisa.c, by formula; see lisa_costs.h */
 
 #include <math.h>
 #include "lisa_costs.h"
 #include "../../fast/tuned/vec.h"
 
-/* Multiplications of a transform along an axis of n points, and reals that it asks for, both a point. */
+/* Multiplications of a transform along an axis of n points, and reals that it reads or writes, both per point. */
 struct line_cost { double products, asked; };
 
 static struct line_cost of_fft(size_t n)
@@ -53,8 +53,8 @@ static struct line_cost of_point(const struct lisa_problem *p, struct line_cost 
 static double up(size_t count, size_t multiple) { return (double)((count + multiple - 1) / multiple * multiple); }
 static double all_heads(const struct lisa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
-/* Blocks of LANES channels of key and value there, each back for every two latents, with a complex product before and
- * two products after.  Lanes without a channel multiply too. */
+/* Blocks of LANES channels of key and value are transformed forward, and each back for every two latents, with a
+ * complex product before and two products after.  Lanes without a channel multiply too. */
 static double by_blocks(const void *params, struct line_cost (*line)(size_t n))
 {
     const struct lisa_problem *p = params;
@@ -66,7 +66,7 @@ static double by_blocks(const void *params, struct line_cost (*line)(size_t n))
 double lisa_by_lanes(const void *params) { return by_blocks(params, of_lanes); }
 double lisa_by_registers(const void *params) { return by_blocks(params, of_registers); }
 
-/* Step `step`, by each point of each channel. */
+/* Step `step`, per point of each channel. */
 struct traffic lisa_traffic(const void *params, int step)
 {
     const struct lisa_problem *p = params;
@@ -74,14 +74,14 @@ struct traffic lisa_traffic(const void *params, int step)
     double pairs = up(p->D, 2) / 2, axes = 0, filled = N * up(p->heads.c, LANES), field;
     double bytes = all_heads(p) * sizeof(real);
     for (int a = 0; a < GRID_AXES; a++) axes += p->grid.size[a] > 1;
-    field = 4 * axes;           /* a block's points come and go for each axis */
+    field = 4 * axes;           /* the points of a block are read and written for each axis */
 
-    if (step == 0) {            /* one channel's signal stays near; queries and outputs come alone, with their lines */
+    if (step == 0) {            /* the signal of a channel stays in L1; a query or output moves a whole cache line */
         double place = sizeof(size_t) / sizeof(real);
         double asked = 2 * N * c * ((pairs + 1) * of_point(p, of_fft).asked + pairs * (6 + 7.5 + place));
         return (struct traffic){bytes * asked, bytes * N * c * pairs * (2 + 2 + line + 2 + 2 * line)};
     }
-    double loops = pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L);     /* the points of a block are too many to stay */
+    double loops = pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L);     /* the points of a block exceed L1 */
     double asked = 2 * (pairs + 1) * of_point(p, step == 1 ? of_lanes : of_registers).asked + loops;
     return (struct traffic){bytes * filled * asked, bytes * filled * (2 * (pairs + 1) * field + loops)};
 }

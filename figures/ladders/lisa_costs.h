@@ -1,4 +1,4 @@
-/* lisa_costs.h -- what each step of lisa.c costs, by formula
+/* lisa_costs.h -- the cost of each step of lisa.c, by formula
  *
  * tests/figures/test_ladder.c compares multiply-adds with counts; steps.h defines the bytes. */
 
@@ -21,7 +21,7 @@ static inline size_t factor(size_t n)
     return p;
 }
 
-/* The factor that goes into registers; 0 where n has a prime beyond 7 and nothing smaller. */
+/* The factor that is transformed in registers; 0 if n has no prime factor up to 7. */
 static inline size_t radix(size_t n)
 {
     static const size_t radices[] = {8, 7, 5, 4, 3, 2};

@@ -1,11 +1,11 @@
-/* msa.c -- self-attention as a ladder: six steps from the plain form to nearly the tuned one
+/* msa.c -- self-attention as a ladder: six steps from the plain form to nearly the fast one
  *
  *     i  queries     j  keys     N of both     ch  channels, c of them
  *
  *   plain       The core of the plain form: a query meets its keys tile by tile.  Each addition waits for the last.
- *   order       The same sums with other inner loops, over neighbours in memory, so that the compiler makes vectors.
+ *   order       The same sums with inner loops over adjacent numbers, so that the compiler vectorises them.
  *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries while it is in the cache.
- *   lanes       A query in each lane.  The exponential becomes arithmetic on vectors; keys are read where they lie.
+ *   lanes       A query in each lane.  The exponential is vector arithmetic; keys are read without a copy.
  *   registers   Several keys meet several vectors of queries, and their sums stay in registers.
  *   threads     The threads share the blocks.
  *
@@ -18,7 +18,7 @@
 #include "../../reference/msa.h"
 #include "steps.h"
 
-enum { TILE = 64, BLOCK = 32 };         /* keys that come together, queries that meet them */
+enum { TILE = 64, BLOCK = 32 };         /* keys of a tile, queries of a block */
 enum { WIDE = 3 };                      /* vectors of queries in registers */
 #if LANE_REGISTERS == 32
 enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 registers, or 12 of 16 */
@@ -26,19 +26,19 @@ enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 regis
 enum { ROWS = 4 };
 #endif
 
-/* What top is before the first score. */
+/* The running maximum before the first score. */
 #define LOWEST (-REAL_MAX)
 
 struct climb {
     struct heads heads;
     real *keys;                 /* [tiles][c][TILE], channel by channel */
     real *scores;               /* of a tile */
-    real *q, *o;                /* a query, or those of the lanes; what they have gathered */
-    real scale;                 /* with log2(e), for powers of two */
+    real *q, *o;                /* the queries at hand, and their weighted sums of values */
+    real scale;                 /* times log2(e), for powers of two */
 };
 HEADS_FIRST(struct climb);
 
-/* a_n += w b_n of what lies side by side: a compiler makes vectors of it. */
+/* a_n += w b_n over adjacent numbers: a compiler vectorises it. */
 static void add(real *restrict a, real w, const real *restrict b, size_t count)
 {
     for (size_t n = 0; n < count; n++) a[n] += w * b[n];
@@ -47,8 +47,8 @@ static void add(real *restrict a, real w, const real *restrict b, size_t count)
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t whole(size_t count, size_t multiple) { return (count + multiple - 1) / multiple; }
 
-/* All keys, tile by tile, channel by channel. */
-static void turn(real *keys, const struct head *head, size_t N, size_t c)
+/* Transposes the keys of each tile. */
+static void transpose_keys(real *keys, const struct head *head, size_t N, size_t c)
 {
     for (size_t j = 0; j < N; j++)
         for (size_t ch = 0; ch < c; ch++)
@@ -67,7 +67,7 @@ static void plain(const struct head *head)
 
 /* ---- 2. order ---------------------------------------------------------------------- */
 
-/* A query times its scale, and nothing gathered. */
+/* Scales query i, and clears its sums. */
 static void begin(real *q, real *y_i, const struct head *head, size_t i, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++) {
@@ -76,18 +76,19 @@ static void begin(real *q, real *y_i, const struct head *head, size_t i, real sc
     }
 }
 
-/* What a query has gathered, beside y_i: sum_j w_ij, relative to its largest score so far. */
-struct gathered { real top, sum; };
+/* The running softmax of a query: its largest score so far, and the sum of its weights relative to it.  y_i has the
+ * weighted sum of values. */
+struct running { real top, sum; };
 
 /* One query meets one tile. */
-static void meet(struct gathered *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
+static void meet(struct running *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
                  size_t first, size_t count, size_t c)
 {
-    /* Step 1: the scores of a tile grow together, a channel at a time. */
+    /* Step 1: the scores of a tile, a channel at a time. */
     for (size_t j = 0; j < count; j++) a[j] = 0;
     for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * TILE, count);
 
-    /* Step 2: where one is larger than all before, those shrink. */
+    /* Step 2: the new maximum rescales the sums. */
     real before = g->top;
     for (size_t j = 0; j < count; j++)
         if (a[j] > g->top) g->top = a[j];
@@ -95,7 +96,7 @@ static void meet(struct gathered *g, real *y_i, real *a, const real *q, const re
     g->sum *= shrink;
     for (size_t ch = 0; ch < c; ch++) y_i[ch] *= shrink;
 
-    /* Step 3: the channels of an output grow together, a value at a time. */
+    /* Step 3: the channels of the output, a value at a time. */
     for (size_t j = 0; j < count; j++) {
         real weight = exp(a[j] - g->top);
         g->sum += weight;
@@ -110,12 +111,11 @@ static void order(const struct head *head)
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    turn(keys, head, N, c);
+    transpose_keys(keys, head, N, c);
 
-    /* Step 1: tile after tile, and the mean in the end. */
     for (size_t i = 0; i < N; i++) {
         real *y_i = head->y + i * head->y_stride;
-        struct gathered g = {LOWEST, 0};
+        struct running g = {LOWEST, 0};
         begin(q, y_i, head, i, p->scale, c);
         for (size_t j = 0; j < N; j += TILE) meet(&g, y_i, a, q, keys + j * c, head, j, least(TILE, N - j), c);
         for (size_t ch = 0; ch < c; ch++) y_i[ch] /= g.sum;
@@ -131,16 +131,15 @@ static void blocks(const struct head *head)
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
 
-    turn(keys, head, N, c);
+    transpose_keys(keys, head, N, c);
 
-    /* Step 1: the queries of a block wait for a tile together. */
     for (size_t first = 0; first < N; first += BLOCK) {
         size_t queries = least(BLOCK, N - first);
         real *y = head->y + first * head->y_stride;
-        struct gathered g[BLOCK];
+        struct running g[BLOCK];
         for (size_t i = 0; i < queries; i++) {
             begin(q + i * c, y + i * head->y_stride, head, first + i, p->scale, c);
-            g[i] = (struct gathered){LOWEST, 0};
+            g[i] = (struct running){LOWEST, 0};
         }
         for (size_t j = 0; j < N; j += TILE)
             for (size_t i = 0; i < queries; i++)
@@ -152,8 +151,7 @@ static void blocks(const struct head *head)
 
 /* ---- 4. lanes ------------------------------------------------------------------------- */
 
-/* Queries from `first` on into `vectors` vectors, q[c][vectors], zeros in lanes behind the
- * last; and what they gathered out of them. */
+/* Loads queries from `first` on into q [c][vectors], zeros in lanes after the last. */
 static void enter(vec *q, const struct head *head, size_t first, size_t queries, size_t vectors, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++)
@@ -163,6 +161,7 @@ static void enter(vec *q, const struct head *head, size_t first, size_t queries,
             q[ch * vectors + i / LANES][i % LANES] = scale * head->q[(first + i) * head->q_stride + ch];
 }
 
+/* Stores the outputs of these queries. */
 static void leave(const struct head *head, size_t first, size_t queries, const vec *o, const vec *sum,
                   size_t vectors, size_t c)
 {
@@ -174,10 +173,10 @@ static void leave(const struct head *head, size_t first, size_t queries, const v
         }
 }
 
-/* As struct gathered, for the query of each lane; o has its values. */
-struct gathered_lanes { vec top, sum, *o; };
+/* As struct running, for the query of each lane; o has the weighted sums of values. */
+struct running_lanes { vec top, sum, *o; };
 
-/* Some keys and values, which lie where the projection has left them. */
+/* Keys and values, in place in the projection. */
 struct tile { const real *k, *v; size_t stride, count; };
 
 static struct tile tile_at(const struct head *head, size_t first, size_t N)
@@ -187,23 +186,23 @@ static struct tile tile_at(const struct head *head, size_t first, size_t N)
 }
 
 /* meet, for the queries of all lanes. */
-static void meet_lanes(struct gathered_lanes *g, vec *s, const vec *q, const struct tile *t, size_t c)
+static void meet_lanes(struct running_lanes *g, vec *s, const vec *q, const struct tile *t, size_t c)
 {
-    /* Step 1: scores, as powers of two; a number of a key meets all queries. */
+    /* Step 1: scores, as powers of two; a number of a key meets the queries of all lanes. */
     for (size_t j = 0; j < t->count; j++) {
         vec score = {0};
         for (size_t ch = 0; ch < c; ch++) score += t->k[j * t->stride + ch] * q[ch];
         s[j] = score;
     }
 
-    /* Step 2: each lane has a top, and shrinks by itself. */
+    /* Step 2: each lane has its own maximum, and is rescaled by itself. */
     vec before = g->top;
     for (size_t j = 0; j < t->count; j++) g->top = vec_max(s[j], g->top);
     vec shrink = exp2_vec(before - g->top);
     g->sum *= shrink;
     for (size_t ch = 0; ch < c; ch++) g->o[ch] *= shrink;
 
-    /* Step 3: the weights, and the values under them. */
+    /* Step 3: the weights, and the weighted sum of values. */
     for (size_t j = 0; j < t->count; j++) {
         vec weight = exp2_vec(s[j] - g->top);
         g->sum += weight;
@@ -221,7 +220,7 @@ static void in_lanes(const struct head *head)
 
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
-        struct gathered_lanes g = {(vec){0} + LOWEST, {0}, o};
+        struct running_lanes g = {(vec){0} + LOWEST, {0}, o};
         enter(q, head, first, queries, 1, f->scale, c);
         memset(o, 0, c * sizeof *o);
         for (size_t j = 0; j < N; j += TILE) {
@@ -283,7 +282,7 @@ static void one_block(const struct head *head, size_t block)
         memset(s, 0, t.count * WIDE * sizeof *s);
         product(s, t.k, t.stride, 1, q, c, t.count);
 
-        /* Step 2: tops, weights and their sums, as before. */
+        /* Step 2: maxima, weights and their sums, as before. */
         for (size_t w = 0; w < WIDE; w++) {
             vec before = top[w];
             for (size_t n = w; n < t.count * WIDE; n += WIDE) top[w] = vec_max(s[n], top[w]);
@@ -312,7 +311,7 @@ static void in_registers(const struct head *head)
 
 /* ---- 6. threads -------------------------------------------------------------------------- */
 
-/* The runner asks for each block as a part of the head, and whichever thread is free takes it. */
+/* Each block is a part of the head; the next free thread takes it. */
 static void one_part(const struct head *head) { one_block(head, head->part); }
 
 /* ---- the forms around them --------------------------------------------------------------- */
@@ -326,7 +325,7 @@ static status prepare(struct plan *plan)
     size_t N = p->heads.N, c = p->heads.c, filled = tiles(N) * TILE, wide = WIDE * LANES;
     int step = step_number(&msa_ladder, plan->form);
 
-    /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
+    /* Core and its parts; keys to transpose; rows and columns of scores; queries at a time. */
     const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {
         {plain, 1, 0, 0, 0, 0},
         {order, 1, filled, 1, TILE, 1},
@@ -342,7 +341,7 @@ static status prepare(struct plan *plan)
     arena_reals(&plan->arena, PER_THREAD, &f->keys, "the key, channel by channel", s->keys, c);
     arena_reals(&plan->arena, PER_THREAD, &f->scores, "the scores", s->rows, s->columns);
     arena_reals(&plan->arena, PER_THREAD, &f->q, "some queries", s->queries, c);
-    arena_reals(&plan->arena, PER_THREAD, &f->o, "what they gathered", s->queries, c);
+    arena_reals(&plan->arena, PER_THREAD, &f->o, "their weighted sums", s->queries, c);
     return arena_status(&plan->arena);
 }
 
@@ -354,7 +353,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* ---- what they cost ------------------------------------------------------------------------ */
+/* ---- costs ----------------------------------------------------------------------------------- */
 
 static double all_heads(const struct msa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
@@ -365,7 +364,7 @@ static double by_keys(const void *params)
     return heads_multiply_adds(&p->heads) + queries * attention_query_multiply_adds(p->heads.N, p->heads.c);
 }
 
-/* The sums are rescaled at each tile; lanes without a query multiply too. */
+/* Each tile rescales the sums; lanes without a query multiply too. */
 static double tiles_met(const struct msa_problem *p, size_t together)
 {
     double N = (double)p->heads.N, c = (double)p->heads.c, met = (double)(whole(p->heads.N, together) * together);
@@ -377,17 +376,17 @@ static double one_by_one(const void *params) { return tiles_met((const struct ms
 static double by_lanes(const void *params) { return tiles_met((const struct msa_problem *)params, LANES); }
 static double by_registers(const void *params) { return tiles_met((const struct msa_problem *)params, WIDE * LANES); }
 
-/* Reals for each pair of a query and a key, in the order of the steps. */
+/* Reals for each pair of a query and a key, step by step. */
 static struct traffic traffic(const void *params, int step)
 {
     const struct msa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, L = LANES, wide = WIDE * L;
     const struct traffic of_pair[] = {
-        /* q, k; weight, v; a weight is written, read and written.  The sums are read and written once a tile. */
+        /* q, k; weight, v; a weight is written, read and written.  The sums are read and written once per tile. */
         {4 * c + 3 + 2 * c / ATTENTION_QUERY_TILE, 2 * c},
-        /* A sum is read and written for each product, beside one factor. */
+        /* Each product reads and writes its sum, and reads one factor. */
         {6 * c + 4 + 2 * c / TILE, 2 * c},
-        /* Keys and values come once for a block. */
+        /* Keys and values are read once per block. */
         {6 * c + 4 + 2 * c / TILE, 2 * c / BLOCK},
         /* A number of a key or a value for all lanes; query; sums. */
         {2 * c / L + 3 * c + 3 + 2 * c / TILE, 2 * c / L},

@@ -1,29 +1,29 @@
-/* steps.h -- two ladders from the naive or the plain form to nearly the fast form, one idea a step
+/* steps.h -- two ladders from the plain form to nearly the fast form, one idea per step
  *
- * Each step is a struct form, so plans, projections, threads and tests serve it.  It is in no list of forms, and only
- * figures/ladders/ladder.c runs it.  So it may reject options, and may use code of naive/ and fast/. */
+ * Each step is a struct form, so plans, projections, threads and tests work for it.  It is in no list of forms; only
+ * figures/ladders/ladder.c runs it.  It may reject options, and use code of naive/ and fast/. */
 
 #ifndef TWICETOLD_LADDER_STEPS_H
 #define TWICETOLD_LADDER_STEPS_H
 
 #include "../../reference/runtime/plan.h"
 
-/* Bytes of one run of all heads, by formula: work for each pair of tokens, or each point of a spectrum.
+/* Bytes of one run of all heads, by formula: the work for each pair of tokens, or each point of a spectrum.
  *
- * asked    read from or written to the caches by the loops.  Local variables, and values that stay the same in the
+ * asked    read from or written to the caches by the loops.  Local variables, and values that are constant in the
  *          innermost loop, count once.
- * moved    between the first cache and everything beyond.  The first cache holds a few rows, a tile and the signal of
- *          one channel, but no array of N rows and no signals of all lanes.  A number read by itself moves 64 bytes. */
+ * moved    between the L1 cache and the next level.  L1 holds a few rows, a tile and the signal of one channel, but no
+ *          array of N rows and no signals of all lanes.  A number read by itself moves 64 bytes. */
 struct traffic { double asked, moved; };
 
 struct step {
-    const char *idea;           /* in few words */
+    const char *idea;           /* a short description */
     struct form form;
 };
 
 struct ladder {
     const struct declaration *declaration;
-    const struct step *step;    /* from the naive or the plain form on; ends at an idea of NULL */
+    const struct step *step;    /* from the plain form on; ends at an idea of NULL */
     struct traffic (*traffic)(const void *params, int step);
 };
 

@@ -160,7 +160,7 @@ void exact_claim(const char *test, void (*once)(int index), int index)
         return;
     }
     field_random_doubles = true;
-    field_constants_are_low = !strcmp(test, "scale_of_query_and_key_is_lost");
+    field_constants_are_low = !strcmp(test, "scale_of_query_and_key_has_no_effect");
     exact_begin();
     seen = (struct degrees){0, 0, 0};
     compared = 0;

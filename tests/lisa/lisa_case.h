@@ -1,7 +1,6 @@
-/* lisa_case.h -- subjects for tests of LiSA
+/* lisa_case.h -- shared by the tests of LiSA: one head, a whole problem, the tolerance
  *
- * One head of small whole numbers, on which the naive cores are exact; and a whole problem with the bound of its
- * rounding errors.  Arrays live until the test ends. */
+ * A head has small integers, on which the naive cores are exact.  Arrays live until the test ends. */
 
 #ifndef TWICETOLD_TESTS_LISA_CASE_H
 #define TWICETOLD_TESTS_LISA_CASE_H
@@ -17,20 +16,20 @@
 
 /* ---- one head -------------------------------------------------------- */
 
-struct one_head {
+struct case_head {
     struct grid grid;
     size_t N, P, c, D;
     real *q, *k, *v;            /* [N][c] */
     real *e;                    /* [P] */
     real *ea, *eac, *eb;        /* [P][D], [P][c][D], [P][D] */
     real *wa, *wb;              /* [N][c][D], [N][D] */
-    struct grid window;                /* of local kernels, M entries */
+    struct grid window;         /* of local kernels, M entries */
     real *la, *lb;              /* [M][c][D], [M][D] */
     real *Ba, *Bb;              /* [c][D] */
 };
 
 /* Random local kernels of `edge` tokens on every axis. */
-static inline void give_window(struct one_head *o, size_t edge)
+static inline void give_window(struct case_head *o, size_t edge)
 {
     size_t size[GRID_AXES] = {edge, edge, edge};
     succeeds(grid_create(&o->window, o->grid.axes, size));
@@ -38,11 +37,11 @@ static inline void give_window(struct one_head *o, size_t edge)
     o->lb = integers(13, o->window.tokens * o->D, 2);
 }
 
-/* Whole numbers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest, is at most
- * D (8 N c + 4 c) (4 N + 2).  A float holds that exactly, so every order of summation gives the same. */
-static inline struct one_head whole_head(const char *text, size_t c, size_t D)
+/* Integers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest, is at most
+ * D (8 N c + 4 c) (4 N + 2), which a float represents exactly, so every order of summation gives the same. */
+static inline struct case_head integer_head(const char *text, size_t c, size_t D)
 {
-    struct one_head o = {.c = c, .D = D};
+    struct case_head o = {.c = c, .D = D};
     succeeds(grid_parse(&o.grid, text));
     o.N = o.grid.tokens;
     o.P = o.grid.offsets;
@@ -69,8 +68,8 @@ static inline real *toeplitz_of(const grid *g, const real *e, size_t columns)
     return R;
 }
 
-/* The structure vectors a [N][D] of Eq. 5, with or without Ba; of Eq. 7, and of Eq. 6 without Ba. */
-static inline real *structure_eq5(const struct one_head *o, const real *Ba)
+/* The structure vectors a [N][D] of Eq. 5, with or without Ba, and of Eq. 7 (Eq. 6 without Ba). */
+static inline real *structure_eq5(const struct case_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
     lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
@@ -78,7 +77,7 @@ static inline real *structure_eq5(const struct one_head *o, const real *Ba)
     return a;
 }
 
-static inline real *structure_eq7(const struct one_head *o, const real *Ba)
+static inline real *structure_eq7(const struct case_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N * o->c), *a = zeros(o->N * o->D);
     lisa_naive_hadamard(A, o->q, o->k, o->N, o->c);
@@ -87,7 +86,7 @@ static inline real *structure_eq7(const struct one_head *o, const real *Ba)
 }
 
 /* The attention kernels [N][N] of Eq. 4, and of Eq. 5-7 from their structure vectors. */
-static inline real *kernel_eq4(const struct one_head *o)
+static inline real *kernel_eq4(const struct case_head *o)
 {
     real *A = zeros(o->N * o->N);
     lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
@@ -95,7 +94,7 @@ static inline real *kernel_eq4(const struct one_head *o)
     return A;
 }
 
-static inline real *kernel_of(const struct one_head *o, const real *a)
+static inline real *kernel_of(const struct case_head *o, const real *a)
 {
     real *kernel = zeros(o->N * o->N);
     lisa_naive_kernel(kernel, a, toeplitz_of(&o->grid, o->eb, o->D), o->N, o->D);
@@ -103,14 +102,14 @@ static inline real *kernel_of(const struct one_head *o, const real *a)
 }
 
 /* The convolutions [N][c][D] of Eq. 10. */
-static inline real *circular_key(const struct one_head *o, const real *wa, const real *Ba)
+static inline real *circular_key(const struct case_head *o, const real *wa, const real *Ba)
 {
     real *Ga = zeros(o->N * o->c * o->D);
     lisa_naive_circular_key(Ga, o->k, wa, Ba, &o->grid, o->c, o->D);
     return Ga;
 }
 
-static inline real *circular_value(const struct one_head *o, const real *wb, const real *Bb)
+static inline real *circular_value(const struct case_head *o, const real *wb, const real *Bb)
 {
     real *Gb = zeros(o->N * o->c * o->D);
     lisa_naive_circular_value(Gb, o->v, wb, Bb, &o->grid, o->c, o->D);
@@ -118,36 +117,36 @@ static inline real *circular_value(const struct one_head *o, const real *wb, con
 }
 
 /* y [N][c] of one head by the naive cores. */
-static inline real *output(const struct one_head *o, const real *kernel, const real *a, size_t D)
+static inline real *output(const struct case_head *o, const real *kernel, const real *a, size_t D)
 {
     real *y = zeros(o->N * o->c);
     lisa_naive_output(y, kernel, o->v, a, o->Bb, o->N, o->c, D);
     return y;
 }
 
-static inline real *eq5_to_7(const struct one_head *o, const real *a) { return output(o, kernel_of(o, a), a, o->D); }
-static inline real *eq4(const struct one_head *o) { return output(o, kernel_eq4(o), NULL, 0); }
-static inline real *eq5(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, NULL)); }
-static inline real *eq5_biased(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, o->Ba)); }
-static inline real *eq6(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, NULL)); }
-static inline real *eq7(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, o->Ba)); }
+static inline real *eq5_to_7(const struct case_head *o, const real *a) { return output(o, kernel_of(o, a), a, o->D); }
+static inline real *eq4(const struct case_head *o) { return output(o, kernel_eq4(o), NULL, 0); }
+static inline real *eq5(const struct case_head *o) { return eq5_to_7(o, structure_eq5(o, NULL)); }
+static inline real *eq5_biased(const struct case_head *o) { return eq5_to_7(o, structure_eq5(o, o->Ba)); }
+static inline real *eq6(const struct case_head *o) { return eq5_to_7(o, structure_eq7(o, NULL)); }
+static inline real *eq7(const struct case_head *o) { return eq5_to_7(o, structure_eq7(o, o->Ba)); }
 
-static inline real *eq10(const struct one_head *o)
+static inline real *eq10(const struct case_head *o)
 {
     real *y = zeros(o->N * o->c);
     lisa_naive_contraction(y, o->q, circular_key(o, o->wa, o->Ba), circular_value(o, o->wb, o->Bb), o->N, o->c, o->D);
     return y;
 }
 
-/* Eq. 10 with local kernels; its convolution of the key. */
-static inline real *local_key(const struct one_head *o)
+/* Eq. 10 with local kernels: the convolution of the key, and y. */
+static inline real *local_key(const struct case_head *o)
 {
     real *Ga = zeros(o->N * o->c * o->D);
     lisa_naive_local_key(Ga, o->k, o->la, o->Ba, &o->grid, &o->window, o->c, o->D);
     return Ga;
 }
 
-static inline real *eq10_local(const struct one_head *o)
+static inline real *eq10_local(const struct case_head *o)
 {
     real *y = zeros(o->N * o->c), *Gb = zeros(o->N * o->c * o->D);
     lisa_naive_local_value(Gb, o->v, o->lb, o->Bb, &o->grid, &o->window, o->c, o->D);
@@ -155,21 +154,21 @@ static inline real *eq10_local(const struct one_head *o)
     return y;
 }
 
-/* The entry of a window for the offset i - n; window->tokens if there is none. */
+/* The entry of a window for the offset i - n, or window->tokens. */
 static inline size_t window_entry(const grid *window, const grid *g, size_t i, size_t n)
 {
     size_t at_i[GRID_AXES], at_n[GRID_AXES], entry = 0;
     grid_coordinates(at_i, g, i);
     grid_coordinates(at_n, g, n);
     for (int a = 0; a < GRID_AXES; a++) {
-        size_t at = at_i[a] + window->size[a] / 2 - at_n[a];    /* beyond the window where it is below 0 */
+        size_t at = at_i[a] + window->size[a] / 2 - at_n[a];    /* below 0 it wraps and exceeds the window */
         if (at >= window->size[a]) return window->tokens;
         entry = entry * window->size[a] + at;
     }
     return entry;
 }
 
-static inline real *fig6(const struct one_head *o, const real *Ba)
+static inline real *fig6(const struct case_head *o, const real *Ba)
 {
     const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .ba = Ba, .bb = o->Bb};
     real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
@@ -178,8 +177,8 @@ static inline real *fig6(const struct one_head *o, const real *Ba)
     return y;
 }
 
-/* All equations, for what they share. */
-typedef real *(*equation)(const struct one_head *);
+/* All equations, for their common properties. */
+typedef real *(*equation)(const struct case_head *);
 static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},
     {"Eq. 5 + Ba", eq5_biased}, {"Eq. 10 local", eq10_local},
@@ -194,10 +193,10 @@ static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", 
 struct sizes {
     const char *grid;
     size_t c, h, D, B;
-    bool bare;                  /* neither biases nor output projection */
+    bool bare;                  /* without biases and output projection */
 };
 
-/* A kernel of 3 on every axis of a grid if the equation is local, else nothing. */
+/* The option for a kernel of 3 on every axis if the equation is local, else "". */
 static inline const char *local_kernel(const char *word, const char *place)
 {
     static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
@@ -245,8 +244,8 @@ static inline double largest_column(const real *a, size_t rows, size_t columns)
     return worst;
 }
 
-/* R: the size of y for random parameters, whose signs are independent: squares add.  |q_i| = |k_n| = 1.  With w for the
- * tables of Eq. 5-7 too, |w| the largest norm of a column, and V the largest value,
+/* R: the size of y for random parameters, whose signs are independent, so that squares add.  |q_i| = |k_n| = 1.  With w
+ * also for the tables of Eq. 5-7, |w| the largest norm of a column, and V the largest value,
  *
  *     Eq. 4      R = |e| V
  *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
@@ -270,24 +269,25 @@ static inline double natural_size(const struct problem *p, const real *x)
         R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
     }
 
-    /* Step 3: the heads mixed. */
+    /* Step 3: the output projection. */
     for (size_t o = 0; l.heads.w_o && o < C; o++) mixed = fmax(mixed, largest_column(l.heads.w_o + o * C, C, 1));
     return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
 }
 
-/* How far that many roundings move a result of that size.  Independent ones of mean zero exceed 8 sqrt(roundings) u
- * with a probability of at most 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, thm 2.4). */
+/* Error of a result of this size after this many roundings.  Independent roundings of mean zero exceed
+ * 8 sqrt(roundings) u with a probability of at most 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
+ * thm 2.4). */
 static inline double rounding_error(double roundings, double of_size)
 {
     return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
 }
 
-/* How far two forms may be apart that start from the same q, k and v: a probabilistic bound (roundoff.h).  The longest
- * way through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution takes three FFTs
- * of M points and a product.  A butterfly's squares are 5 + 1 + 1, log2 M times: a complex product errs by at most
- * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u; doubled
- * if two signals share a transform.  There are two convolutions, and padding makes at most 4 points of one on every
- * axis: 2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
+/* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v.  The longest path
+ * through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution has three FFTs of M
+ * points and a product.  The squares of a butterfly are 5 + 1 + 1, log2 M times: a complex product errs by at most
+ * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u.  They are
+ * doubled, as two signals share a transform.  There are two convolutions, and padding makes at most 4 points of one on
+ * every axis: 2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
 static inline double tolerance(const struct problem *p, const real *x)
 {
     const struct lisa_problem l = resolved(p);

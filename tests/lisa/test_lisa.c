@@ -1,4 +1,4 @@
-/* test_lisa.c -- LiSA's forms agree, and what is special to LiSA; theorems stand in test_lisa_theorems.c */
+/* test_lisa.c -- the forms of LiSA agree; kernels, RPEs, resampling; theorems are in test_lisa_theorems.c */
 
 #include "lisa_case.h"
 #include "../support/battery.h"
@@ -8,7 +8,7 @@
 #include "../../reference/io/safetensors.h"
 #include "../../reference/runtime/steps.h"
 
-/* The equations of a grid.  B^a is optional in Eq. 5 alone; "local" is Eq. 10 with a kernel of 3 along every axis. */
+/* The equations.  B^a is optional only in Eq. 5; "local" is Eq. 10 with a kernel of 3 on every axis. */
 static const char *const variants[] = {
     "--equation 4", "--equation 5", "--equation 6", "--equation 7", "--equation 10", "--equation 5", "local", NULL,
 };
@@ -23,8 +23,8 @@ static void join(char *all, size_t arena, const char *options, const char *varia
     snprintf(all, arena, "%s %s", options, variant);
 }
 
-/* Grids one token wide, prime, odd, even, not square, of one to three axes; single latents and channels, numbers of
- * them that fill no vector, and more pairs of latents than a vector has lanes. */
+/* Grids of one to three axes, one token wide, prime, odd, even, not square; single latents and channels, numbers of
+ * them that do not fill vectors, and more pairs of latents than a vector has lanes. */
 static const struct battery_case sizes[] = {
     {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
     {"--grid 1 --heads 2", 3, 6, "D=2", ""},
@@ -48,7 +48,7 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* Local kernels smaller than the grid, as large and larger. */
+/* Local kernels smaller than the grid, equal to it and larger. */
 static const struct battery_case windows[] = {
     {"--grid 31 --kernel 1", 2, 4, "D=3", ""},
     {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
@@ -64,7 +64,7 @@ static const struct battery_case windows[] = {
 };
 enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
 
-/* LiSA, Fig. 6 and 7, written once more in PyTorch in float64; Tab. 3c by its convolutions. */
+/* LiSA, Fig. 6 and 7 in PyTorch in float64; Tab. 3c by its convolutions. */
 static const char *const golden[] = {
     "lisa_eq4_line", "lisa_eq4_plane", "lisa_eq5_line", "lisa_eq5_plane", "lisa_eq6_plane", "lisa_eq7_line",
     "lisa_eq7_plane", "lisa_eq7_block", "lisa_eq10_odd_line", "lisa_eq10_even_line", "lisa_eq10_odd_plane",
@@ -99,8 +99,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The plain form: spectra of kernels, and for a thread those of key, value and a convolution; two latents, the tokens'
- * places, roots of unity and a line. */
+/* Memory of the plain form: spectra of the kernels; per thread those of key, value and a convolution; two latents, the
+ * places of tokens, roots of unity and a line. */
 static double spectra(const struct lisa_problem *l)
 {
     struct circulant circle;
@@ -118,8 +118,8 @@ static double spectra(const struct lisa_problem *l)
            + real_bytes(6 * longest);
 }
 
-/* LiSA, Table 1, memory; reference/lisa.h: the tensors that the paper draws, q, k and v as projected, the dense copies
- * of a head and y, and the plan itself. */
+/* The memory stated in reference/lisa.h (LiSA, Table 1), and what the table leaves out: q, k and v as projected, the
+ * dense copies of a head and y, and the plan itself. */
 static double stated(const struct problem *p, const struct form *form)
 {
     const struct lisa_problem l = resolved(p);
@@ -134,8 +134,8 @@ static double stated(const struct problem *p, const struct form *form)
     return tensors + others;
 }
 
-/* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k
- * the token's vector, which is divided by its length, for v the channel's. */
+/* The growth of a rounding of the projection: the largest |x| |w| + |b|, relative to the resulting q, k or v.  q and k
+ * are measured per token, as a token is divided by its length; v per channel. */
 static double projection_growth(const struct problem *p, const real *x)
 {
     struct lisa_problem l = resolved(p);
@@ -158,7 +158,7 @@ static double projection_growth(const struct problem *p, const real *x)
     return 2 * growth + values;
 }
 
-/* PyTorch projects x itself: C + c + 5 roundings more, for projecting and normalising, which grow as above. */
+/* PyTorch projects x itself: C + c + 5 more roundings, for projecting and normalising, with the growth above. */
 static double golden_tolerance(struct fixture *t)
 {
     const struct lisa_problem l = resolved(&t->problem);
@@ -167,8 +167,8 @@ static double golden_tolerance(struct fixture *t)
     return relative_tolerance(t) + projecting / largest(t->y, t->outputs);
 }
 
-/* LiSA, Tab. 3c: the fast form computes small local kernels over windows, and large ones on circles. */
-START_TEST(large_kernels_go_round_circles)
+/* LiSA, Tab. 3c: the fast form computes small local kernels directly, large ones by transforms. */
+START_TEST(large_kernels_use_transforms)
 {
     const struct battery_case *w = &windows[_i];
     struct problem p = shaped(w->options, &lisa, w->batch, w->channels, w->sizes, w->without);
@@ -177,8 +177,8 @@ START_TEST(large_kernels_go_round_circles)
 }
 END_TEST
 
-/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a of e [P,h] follows column a, as if that were e [P,1], and no other head
- * does.  Tolerance: none in the naive form, twice that of lisa_case.h in others, once for each side. */
+/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses column a of e [P,h], as if it were e [P,1]; no other head does.
+ * Tolerance: zero in the naive form, twice that of lisa_case.h in the others. */
 START_TEST(heads_may_have_their_own_rpe)
 {
     static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
@@ -186,13 +186,13 @@ START_TEST(heads_may_have_their_own_rpe)
     size_t C = 9, h = 3, P = shared.problem.grid.offsets;
     real *own = normal(3, P * h), *column = fixture_tensor(&shared, "e");
 
-    /* Step 1: all three columns, through a file's list as `apply` would bind them. */
+    /* Step 1: all three columns, bound from a list of tensors, as `apply` does. */
     struct tensors file = file_of("x 2x12x9 w_qkv 27x9 e 35x3", "");
     memcpy(file.tensor[1].data, fixture_tensor(&each, "w_qkv"), 3 * C * C * sizeof *own);
     file.tensor[2].data = own;
     succeeds(bound_to(&each.problem, "--grid 3x4 --equation 4 --heads 3", &lisa, &file));
 
-    /* Step 2: the column of one head, shared by all, against them. */
+    /* Step 2: compare each head with a problem in which all heads share its column. */
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&lisa, f)); f++)
         for (size_t a = 0; a < h; a++) {
@@ -214,7 +214,7 @@ END_TEST
 
 /* ---- appendix B: another grid -------------------------------------------- */
 
-/* x [tokens of from] by a rule. */
+/* x, resampled from one grid to another. */
 static real *on_another_grid(const real *x, const char *from_text, const char *to_text, enum regrid_rule rule)
 {
     grid from, to;
@@ -225,9 +225,9 @@ static real *on_another_grid(const real *x, const char *from_text, const char *t
     return y;
 }
 
-/* LiSA, appendix B, "simple interpolation", of the taps 1/4, 1/2, 1/4 on 14 tokens: zeros at new frequencies stretch
- * the kernel with the image; an interpolated spectrum keeps its width in tokens.  Tolerance: 0.003 for the error of the
- * cubic rule, half of the last digit that chapter 1 prints. */
+/* LiSA, appendix B, "simple interpolation", has two readings.  For taps 1/4, 1/2, 1/4 on 14 tokens, zeros at new
+ * frequencies stretch the kernel with the image; an interpolated spectrum keeps its width in tokens.  Tolerance: 0.003
+ * for the error of the cubic rule; half the last digit printed in chapter 1. */
 START_TEST(appendix_b_has_two_readings)
 {
     static const double printed[] = {0.292, 0.233, 0.110, 0.018};
@@ -241,8 +241,9 @@ START_TEST(appendix_b_has_two_readings)
 }
 END_TEST
 
-/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave that the coarse grid holds is the
- * same wave after adding zeros, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for an entry. */
+/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave below the band limit of the coarse
+ * grid stays that wave, times the ratio of tokens, when zeros are added.  Tolerance: 4 N roundings for a sum, 64 for an
+ * entry. */
 START_TEST(resampled_kernels_keep_their_sum)
 {
     static const struct { const char *from, *to; } step[] = {
@@ -279,8 +280,8 @@ START_TEST(resampled_kernels_keep_their_sum)
 }
 END_TEST
 
-/* F.interpolate, with aligned corners between rfft2 and irfft2 for the rule spectrum and without them for the rule
- * bicubic (tests/pytorch/resample.py).  Tolerance: 64 roundings of the largest entry. */
+/* Resampling equals PyTorch's F.interpolate: with aligned corners between rfft2 and irfft2 for the rule spectrum,
+ * without them for the rule bicubic (tests/pytorch/resample.py).  Tolerance: 64 roundings of the largest entry. */
 static const struct { const char *name, *from, *to; enum regrid_rule rule; } resampled_by_pytorch[] = {
     {"spectrum", "6x5", "9x8", REGRID_SPECTRUM}, {"spectrum_even", "4x6", "7x11", REGRID_SPECTRUM},
     {"spectrum_smaller", "6x8", "5x4", REGRID_SPECTRUM}, {"tokens", "4x3", "6x7", REGRID_BICUBIC},
@@ -304,8 +305,8 @@ START_TEST(resampling_is_pytorchs)
 }
 END_TEST
 
-/* Zeros cannot be added to an axis that shrinks, and an axis of no token has no kernel.  No memory is kept. */
-START_TEST(resampling_that_cannot_be_is_an_error)
+/* Errors: zeros cannot be added to an axis that shrinks, and an axis without tokens has no kernel.  No memory leaks. */
+START_TEST(impossible_resampling_is_an_error)
 {
     real y[16], x[16] = {0};
     size_t before = memory_in_use();
@@ -334,13 +335,13 @@ int main(void)
     Suite *suite = suite_create("LiSA");
     add_battery(suite, &tables);
     add_battery(suite, &local);
-    TCase *own = add_case(suite, "LiSA alone");
-    tcase_add_loop_test(own, large_kernels_go_round_circles, 0, (int)COUNT(windows) - 1);
-    tcase_add_test(own, heads_may_have_their_own_rpe);
+    TCase *special = add_case(suite, "kernels, RPEs");
+    tcase_add_loop_test(special, large_kernels_use_transforms, 0, (int)COUNT(windows) - 1);
+    tcase_add_test(special, heads_may_have_their_own_rpe);
     TCase *grids = add_case(suite, "appendix B, another grid");
     tcase_add_test(grids, appendix_b_has_two_readings);
     tcase_add_loop_test(grids, resampled_kernels_keep_their_sum, 0, 6);
     tcase_add_loop_test(grids, resampling_is_pytorchs, 0, (int)COUNT(resampled_by_pytorch));
-    tcase_add_test(grids, resampling_that_cannot_be_is_an_error);
+    tcase_add_test(grids, impossible_resampling_is_an_error);
     return run_suite(suite);
 }

@@ -1,6 +1,7 @@
-/* test_lisa_counts.c -- what LiSA and self-attention cost: Table 1 and the FLOPs of Tab. 3, counted
+/* test_lisa_counts.c -- the cost of LiSA and self-attention: Table 1 and the FLOPs of Tab. 3, counted
  *
- * A second build of the naive and plain forms counts multiplications (counting.h), the allocator bytes (memory.h). */
+ * A second build of the naive and plain forms counts multiplications (counting.h); the allocator counts bytes
+ * (memory.h). */
 
 #include <stdio.h>
 #include "lisa_case.h"
@@ -17,7 +18,7 @@ void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real 
 
 enum core { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
 
-/* Multiplications of one head; projections are BLAS's, and not counted. */
+/* Multiplications of one head, without projections, which BLAS computes. */
 static double counted(enum core core, size_t N, size_t c, size_t D)
 {
     static const char *const options[] = {
@@ -31,7 +32,7 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
                            biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
     if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, "naive", zeros(t.outputs));
 
-    /* What the arrays hold does not matter: zeros. */
+    /* The count does not depend on the numbers. */
     const struct lisa_problem p = resolved(&t.problem);
     real *qkv = zeros(N * c), *R = zeros(N * N * D);
     multiplications();
@@ -39,9 +40,9 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
     return (double)multiplications();
 }
 
-/* LiSA, Table 1, rows 1-3, beside projections.  Self-attention and Eq. 4: N^2 (2 c + 1).  Fig. 6: 2 N^2 c D + 2 N c D,
- * whether Eq. 5 has a bias or not.  The first line of Eq. 5 takes fewer, N^2 (2 c + 2 D), and N c D more for the bias;
- * Eq. 7, where the Hadamard correlation is not free, 4.5 times as many with N = 49 and c = D = 16. */
+/* LiSA, Table 1, rows 1-3, without projections.  Self-attention and Eq. 4: N^2 (2 c + 1).  Fig. 6: 2 N^2 c D + 2 N c D,
+ * with or without the bias of Eq. 5.  The first line of Eq. 5 has fewer, N^2 (2 c + 2 D) + N c D, and N c D more with
+ * the bias.  Eq. 7 computes the Hadamard correlation too: N^2 (2 c + c D + D) + 2 N c D. */
 static const struct { size_t N, c, D; } head_size[] = {
     {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}, {49, 16, 16},
 };
@@ -58,12 +59,12 @@ START_TEST(single_heads_multiply_as_their_formulas_say)
 }
 END_TEST
 
-/* LiSA, Tab. 3c: a window meets S of the N M pairs of a token and an entry, those that stay on the grid, and the naive
- * form multiplies 2 S c D + 2 N c D times.  S is counted pair by pair. */
+/* LiSA, Tab. 3c: S of the N M pairs of a token and an entry stay on the grid, and the naive form has 2 S c D + 2 N c D
+ * multiplications.  The test counts S pair by pair. */
 static const struct { const char *grid, *kernel; } window_size[] = {
     {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
 };
-START_TEST(local_kernels_multiply_where_they_meet_the_grid)
+START_TEST(local_kernels_skip_pairs_off_the_grid)
 {
     char options[80];
     snprintf(options, sizeof options, "--grid %s --kernel %s", window_size[_i].grid, window_size[_i].kernel);
@@ -80,16 +81,16 @@ END_TEST
 
 /* ---- Table 1, computation -------------------------------------------------- */
 
-/* FLOPs of the model of Tab. 3 in G, a multiply-add counted as one: patches, projections and MLP of 12 blocks, classes,
- * and the core of 12 heads each. */
+/* FLOPs of the model of Tab. 3 in G, one per multiply-add: patches, projections and MLP of 12 blocks, classes, and the
+ * core of 12 heads per block. */
 static double model_flops(double core)
 {
     double N = 196, C = 192, embedding = N * 16 * 16 * 3 * C, block = N * (4 + 8) * C * C, classes = C * 1000;
     return (embedding + classes + 12 * (block + 12 * core)) / 1e9;
 }
 
-/* LiSA, Tab. 3b: Eq. 5 in the order of Fig. 6, of 196 tokens, 16 channels and 16 latents.  By its first line it takes
- * 1.43 G (reference/published/layers.tsv).  Tolerance: half of the last digit. */
+/* LiSA, Tab. 3b: the FLOPs of Eq. 5 are those of Fig. 6, with 196 tokens, 16 channels and 16 latents.  The first line
+ * of Eq. 5 would give 1.43 G (reference/published/layers.tsv).  Tolerance: half the last digit. */
 START_TEST(flops_of_tab_3b_are_those_of_fig_6)
 {
     double five = model_flops(counted(FIG6, 196, 16, 16)), biased = model_flops(counted(FIG6_BIASED, 196, 16, 16));
@@ -98,8 +99,8 @@ START_TEST(flops_of_tab_3b_are_those_of_fig_6)
 }
 END_TEST
 
-/* LiSA, Tab. 3c: zeros around the grid are multiplied too, 2 c D for each pair off the grid, as a padded convolution
- * does; norms at five operations a number, as in Tab. 3a.  Tolerance: half of the last digit. */
+/* LiSA, Tab. 3c: the FLOPs include products with the zero padding, 2 c D for each pair off the grid, and norms at five
+ * operations per number, as in Tab. 3a.  Tolerance: half the last digit. */
 START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
 {
     static const char *const row[] = {"Local 3x3", "Local 5x5", "Local 7x7"};
@@ -115,9 +116,10 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
 }
 END_TEST
 
-/* LiSA, Sec. 4.3; circulant.h: 5 P log2 P operations a complex transform, two of them a multiply-add; 4 a complex
- * product.  Eq. 10 goes round 8 points: 4 keys and 4 values there, 8 back.  Eq. 4 goes round 15: for each of 2 pairs
- * of channels 4 values there and back; of one head the fast form projects its output with the value, N C^2 less. */
+/* LiSA, Sec. 4.3: multiply_adds of the FFT forms follow circulant.h, with 2.5 P log2 P multiply-adds per complex
+ * transform and 4 per complex product.  Eq. 10 has circles of 8 points: 4 keys and 4 values forward, 8 back.  Eq. 4 has
+ * 15: for each of 2 pairs of channels 4 values forward and back.  With one head the fast form merges the projections of
+ * output and value, N C^2 less. */
 START_TEST(fft_forms_cost_what_is_counted)
 {
     static const char *const forms[] = {"fast", "fftw"};
@@ -141,10 +143,10 @@ START_TEST(fft_forms_cost_what_is_counted)
 }
 END_TEST
 
-/* LiSA, Table 1, row 4, counted in the plain form.  A head has 2 c transforms forward and c D back: each of the 2 c D
- * convolutions shares one with another.  For N = 2^m each takes 4 N log2 N multiplications, on any axes; products of
- * spectra, q and a take 6 c D N.  A prime factor p takes p - 1 in place of log2 p: at most 6 / log2 7 times as many up
- * to 7.  From 16 tokens on, the naive form takes more. */
+/* LiSA, Table 1, row 4: the plain form has O(N log N) multiplications.  A head has 2 c transforms forward and c D back:
+ * two of the 2 c D convolutions share one.  For N = 2^m a transform has 4 N log2 N multiplications, on any axes;
+ * products of spectra, q and a have 6 c D N.  A prime factor p costs p - 1 instead of log2 p, up to 7 at most 6 / log2
+ * 7 times as much.  From 16 tokens on, the naive form has more. */
 static const char *const counted_grid[] = {
     "2", "16", "64", "1024", "4x4", "8x8", "16x16", "32x32", "8x4", "4x4x4",
     "12", "35", "49", "14x14", "20x30", "5x6x7",
@@ -166,8 +168,8 @@ END_TEST
 
 /* ---- Table 1, memory -------------------------------------------------------- */
 
-/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) laid out counts as parameters, which the table leaves
- * out; the fast form holds spectra of the tables.  Row 4: O(N C D), with padded spectra. */
+/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) counts as parameters, which the table leaves out; the
+ * fast form keeps spectra of the tables.  Row 4: O(N C D), with padded spectra. */
 static const struct battery_growth growth[] = {
     {"--equation 4", 8, 1, "", "b_qkv w_o b_o", "naive", 14, 17},
     {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "naive", 14, 17},
@@ -179,7 +181,7 @@ static const struct battery_growth growth[] = {
     {0},
 };
 
-/* App. A.1 says of early stages that "the token size is larger": it is smaller, and tokens are more. */
+/* LiSA, App. A.1, on early stages, "the token size is larger": tokens are smaller, and there are more of them. */
 START_TEST(early_stages_have_more_tokens)
 {
     static const char *const name[] = {"lisanet-h-t", "lisanet-h-s", "lisanet-h-b"};
@@ -207,7 +209,7 @@ int main(void)
     Suite *suite = suite_create("LiSA, counts");
     add_battery(suite, &tables);
     TCase *formulas = add_case(suite, "formulas");
-    tcase_add_loop_test(formulas, local_kernels_multiply_where_they_meet_the_grid, 0, (int)COUNT(window_size));
+    tcase_add_loop_test(formulas, local_kernels_skip_pairs_off_the_grid, 0, (int)COUNT(window_size));
     tcase_add_loop_test(formulas, single_heads_multiply_as_their_formulas_say, 0, (int)COUNT(head_size));
     TCase *computation = add_case(suite, "Table 1, computation");
     tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);

@@ -1,7 +1,7 @@
-/* test_lisa_errata.c -- where LiSA's paper fails as printed, or allows several readings
+/* test_lisa_errata.c -- statements of LiSA that do not hold as printed, or allow several readings
  *
- * A test shows the failure and the correction, or that two readings are two operators or two counts.  Heads are of
- * small whole numbers: sums are exact, and the tolerance is zero if the comment gives none. */
+ * A test shows the failure and the correction, or that two readings differ.  Heads have small integers, so sums are
+ * exact, and the tolerance is zero unless the comment gives one. */
 
 #include "lisa_case.h"
 #include "../support/published.h"
@@ -9,8 +9,8 @@
 
 /* ---- the equations ----------------------------------------------------- */
 
-/* Eq. 5 and 7 to the letter: the biases inside the sums over j and n. */
-static real *to_the_letter(const struct one_head *o, bool seven)
+/* Eq. 5 and 7 as printed: the biases are inside the sums over j and n. */
+static real *to_the_letter(const struct case_head *o, bool seven)
 {
     size_t N = o->N, c = o->c, D = o->D;
     real *y = zeros(N * c);
@@ -29,11 +29,11 @@ static real *to_the_letter(const struct one_head *o, bool seven)
     return y;
 }
 
-/* LiSA, Eq. 5-8 against Fig. 6 and 7. "+ B" inside the sums over j and n counts N times; figures add it once. With
- * B/N in the equation, or N B in the figure, both are equal; sixteenths are exact. */
+/* LiSA, Eq. 5-8 and Fig. 6, 7: "+ B" inside the sums over j and n counts N times; the figures add it once.  With B/N in
+ * the equation, or N B in the figure, both are equal; sixteenths are exact. */
 START_TEST(bias_inside_the_sum_counts_n_times)
 {
-    struct one_head o = whole_head("4x4", 2, 2), parts = o, many = o;
+    struct case_head o = integer_head("4x4", 2, 2), parts = o, many = o;
     bool seven = _i == 1;
     equation figure = seven ? eq7 : eq5;
     parts.Ba = sum_of(zeros(4), 1.0 / 16, o.Ba, 4);
@@ -46,9 +46,9 @@ START_TEST(bias_inside_the_sum_counts_n_times)
 }
 END_TEST
 
-/* G_i = sum over offsets t of w(t) a_{i-t}, a convolution in mathematics, or w(t) a_{i+t}, one in deep learning; a is
- * zero off the grid, w a table [P]. */
-static real *convolution(const struct one_head *o, const real *a, const real *w, bool mathematics)
+/* G_i = sum over offsets t of w(t) a_{i-t}, a convolution in mathematics, or of w(t) a_{i+t}, a convolution in deep
+ * learning.  a is zero off the grid; w is a table [P]. */
+static real *convolution(const struct case_head *o, const real *a, const real *w, bool mathematics)
 {
     real *G = zeros(o->N);
     for (size_t i = 0; i < o->N; i++)
@@ -57,12 +57,12 @@ static real *convolution(const struct one_head *o, const real *a, const real *w,
     return G;
 }
 
-/* LiSA, Eq. 2 and 9: T(e) k is the correlation with e, as deep learning defines *, and the convolution with the
- * flipped table. Eq. 10 convolves. A symmetric table gives both. */
+/* LiSA, Eq. 2 and 9: T(e) k is the correlation with e (deep learning's *), which is the convolution with the flipped
+ * table.  Eq. 10 convolves.  A symmetric table gives both. */
 START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
 {
     static const char *const grids[] = {"7", "5x6", "2x3x4"};
-    struct one_head o = whole_head(grids[_i], 1, 1);
+    struct case_head o = integer_head(grids[_i], 1, 1);
     real *flipped = zeros(o.P), *Rk = matrix_product(toeplitz_of(&o.grid, o.e, 1), o.k, o.N, o.N, 1);
     for (size_t entry = 0; entry < o.P; entry++) flipped[entry] = o.e[o.P - 1 - entry];
     equal(convolution(&o, o.k, o.e, false), Rk, o.N);
@@ -77,24 +77,24 @@ END_TEST
 
 /* ---- the pseudo-code ---------------------------------------------------- */
 
-/* LiSA, Fig. 7 (dim = 1 of [B,N,C]) against appendix A.1, "2D RFFT/IRFFT for images". On 5 x 6 tokens (W-1)/2W = 5/12
- * of all pairs get other weights; on one row both are the same. */
+/* LiSA, Fig. 7 (dim = 1 of [B,N,C]) and appendix A.1, "2D RFFT/IRFFT for images", differ.  On 5 x 6 tokens
+ * (W-1)/2W = 5/12 of all pairs get other weights; on one row both are the same. */
 START_TEST(fig7_on_flattened_tokens_is_another_operator)
 {
-    struct one_head plane = whole_head("5x6", 3, 2), line = whole_head("30", 3, 2);
+    struct case_head plane = integer_head("5x6", 3, 2), line = integer_head("30", 3, 2);
     size_t pairs = 0;
     unequal(eq10(&plane), eq10(&line), 90);
     for (size_t i = 0; i < 30; i++)
         for (size_t n = 0; n < 30; n++) pairs += grid_circular(&plane.grid, i, n) != grid_circular(&line.grid, i, n);
     ck_assert_uint_eq(pairs * 12, 5 * 30 * 30);
 
-    struct one_head row = whole_head("1x7", 3, 2), seven = whole_head("7", 3, 2);
+    struct case_head row = integer_head("1x7", 3, 2), seven = integer_head("7", 3, 2);
     equal(eq10(&row), eq10(&seven), 21);
 }
 END_TEST
 
-/* LiSA, Eq. 2 and Sec. 4.1: e in R^{2N-1} is for a line; a plane has (2H-1)(2W-1) entries. Tokens 4, 5 and 5, 6 of 5
- * x 6 share an entry of the line's table. */
+/* LiSA, Eq. 2 and Sec. 4.1: e in R^{2N-1} is for a line; a plane has (2H-1)(2W-1) entries.  On 5 x 6 tokens the pairs
+ * 4, 5 and 5, 6 share an entry of the line's table. */
 START_TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
 {
     grid plane, line;
@@ -167,20 +167,20 @@ static double tab_3_millions(int row, bool biases)
     return millions(one + (tab_3[row].rpes - 1) * 27 * 27, 196);
 }
 
-/* LiSA, Tab. 3b, 3c (kernels of k x k) and 3d (latents), to the digit (0.005 M) if the seven rows with an N x N RPE
- * have no biases in their projections. With biases they are too large by 0.006 to 0.013 M. */
+/* LiSA, Tab. 3b, 3c (kernels of k x k) and 3d (latents) hold to the last digit (0.005 M) if the seven rows with an N x
+ * N RPE have no biases in their projections.  With biases they are 0.006 to 0.013 M too large. */
 START_TEST(shapes_give_the_parameters_of_tab_3)
 {
     double printed = published("lisa", tab_3[_i].table, tab_3[_i].row, "parameters");
     within(tab_3[_i].row, fabs(tab_3_millions(_i, tab_3[_i].biases) - printed), 0.005);
     within("    with biases", fabs(tab_3_millions(_i, true) - printed), 0.015);
     if (tab_3[_i].biases) return;
-    beyond("    which is more than rounding", fabs(tab_3_millions(_i, true) - printed), 0.005);
+    beyond("    more than rounding", fabs(tab_3_millions(_i, true) - printed), 0.005);
 }
 END_TEST
 
-/* LiSA, Eq. 2 against Tab. 3b: the Hadamard correlation adds 15 tables for each of 16 latents in 12 blocks.
- * Tolerance: two rounded rows. */
+/* LiSA, Eq. 2 and Tab. 3b: the RPEs are tables of the plane, not of a line.  The Hadamard correlation adds 15 tables
+ * for each of 16 latents in 12 blocks.  Tolerance: two rounded rows. */
 START_TEST(rpes_of_tab_3b_are_tables_of_the_plane)
 {
     double step = published("lisa", "3b", "+ Hadamard corr", "parameters")
@@ -193,7 +193,7 @@ START_TEST(rpes_of_tab_3b_are_tables_of_the_plane)
 }
 END_TEST
 
-/* LiSA, Sec. 4.3, "the half size of parameters": prod (2 - 1/n) over the axes, which is 2 on a line only. */
+/* LiSA, Sec. 4.3, "the half size of parameters": the ratio is prod (2 - 1/n) over the axes, about 2 only on a line. */
 static const struct { const char *grid; size_t table, kernel; double ratio; } halves[] = {
     {"196", 391, 196, 1.995}, {"14x14", 729, 196, 3.719}, {"8x14x14", 10935, 1568, 6.974},
 };

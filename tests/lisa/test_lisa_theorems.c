@@ -1,28 +1,27 @@
-/* test_lisa_theorems.c -- statements of LiSA's paper, and what follows from its equations
+/* test_lisa_theorems.c -- statements of LiSA's paper, and consequences of its equations
  *
- * Most proofs use one head of small whole numbers: all sums are exact, and the tolerance is zero if the comment gives
- * none. */
+ * Most tests use one head of small integers: sums are exact, and the tolerance is zero unless the comment gives one. */
 
 #include <stdlib.h>
 #include "lisa_case.h"
 #include "../../fast/tuned/attention.h"
 #include "../../reference/cli/regrid.h"
 
-/* Lines, planes and a block; one token, one wide, prime, even, not square. */
+/* Lines, planes and a block; one token; one token wide; prime, even, not square. */
 static const struct { const char *grid; size_t c, D; } place[] = {
     {"1", 3, 2}, {"7", 3, 2}, {"12", 1, 1}, {"1x5", 2, 3}, {"5x6", 3, 2}, {"4x4", 2, 3}, {"2x3x4", 3, 2},
 };
 #define PLACES ((int)COUNT(place))
 
-static struct one_head head_at(int index)
+static struct case_head head_at(int index)
 {
-    return whole_head(place[index].grid, place[index].c, place[index].D);
+    return integer_head(place[index].grid, place[index].c, place[index].D);
 }
 
 /* The same head with its tokens in another order. */
-static struct one_head with_tokens(const struct one_head *o, const size_t *from)
+static struct case_head with_tokens(const struct case_head *o, const size_t *from)
 {
-    struct one_head r = *o;
+    struct case_head r = *o;
     r.q = rows_in_order(o->q, from, o->N, o->c);
     r.k = rows_in_order(o->k, from, o->N, o->c);
     r.v = rows_in_order(o->v, from, o->N, o->c);
@@ -30,7 +29,7 @@ static struct one_head with_tokens(const struct one_head *o, const size_t *from)
 }
 
 /* The same RPEs for all channels: Ra_incd = Ra_ind. */
-static void share_tables(struct one_head *o)
+static void share_tables(struct case_head *o)
 {
     for (size_t entry = 0; entry < o->P; entry++)
         for (size_t ch = 0; ch < o->c; ch++)
@@ -38,7 +37,7 @@ static void share_tables(struct one_head *o)
 }
 
 /* y_i = sum_j kappa_i(j-i) v_j, for kernels kappa [N][P]. */
-static real *convolved_by_token(const struct one_head *o, const real *kappa)
+static real *convolved_by_token(const struct case_head *o, const real *kappa)
 {
     real *weight = zeros(o->N * o->N);
     for (size_t ij = 0; ij < o->N * o->N; ij++)
@@ -47,11 +46,11 @@ static real *convolved_by_token(const struct one_head *o, const real *kappa)
 }
 
 /* The entry of the offset table for an offset of the opposite sign. */
-static size_t opposite(const struct one_head *o, size_t entry) { return o->P - 1 - entry; }
+static size_t opposite(const struct case_head *o, size_t entry) { return o->P - 1 - entry; }
 
 /* ---- Sec. 4.1: convolutional inductive biases ------------------------- */
 
-/* LiSA, Eq. 2: the first row of T(e) is e_N ... e_2N-1, the last one e_1 ... e_N. Here e_m = m. */
+/* LiSA, Eq. 2: the first row of T(e) is e_N ... e_2N-1, the last one e_1 ... e_N.  Here e_m = m. */
 START_TEST(toeplitz_matrix_reads_as_printed)
 {
     enum { N = 6 };
@@ -66,14 +65,14 @@ START_TEST(toeplitz_matrix_reads_as_printed)
 }
 END_TEST
 
-/* LiSA, Sec. 3 and Sec. 4.1, below Eq. 4. In Eq. 4 and 5 only the tables know where a token lies: if they are constant,
- * permuted tokens give permuted outputs. Random tables break this in all equations. */
+/* LiSA, Sec. 3 and Sec. 4.1, below Eq. 4: in Eq. 4 and 5 only the tables depend on positions.  If they are constant,
+ * permuted tokens give permuted outputs.  With random tables this fails in all equations. */
 START_TEST(rpe_sees_token_order)
 {
-    struct one_head o = whole_head("5x6", 3, 2);
+    struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30];
     for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
-    struct one_head p = with_tokens(&o, from);
+    struct case_head p = with_tokens(&o, from);
     unequal(equations[_i].y(&p), rows_in_order(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
     if (equations[_i].y != eq4 && equations[_i].y != eq5) return;
     p.e = o.e = filled(o.P, 2);
@@ -83,10 +82,10 @@ START_TEST(rpe_sees_token_order)
 }
 END_TEST
 
-/* LiSA, Eq. 4 and Sec. 2. With R = 1 the sums may change places, y = Q (K^T V), and no N x N matrix is needed. */
+/* LiSA, Eq. 4 and Sec. 2: with R = 1 the sums can be exchanged, y = Q (K^T V), without an N x N matrix. */
 START_TEST(eq4_without_rpe_is_linear_attention)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     size_t c = o.c;
     o.e = filled(o.P, 1);
     real *KtV = matrix_product(transposed(o.k, o.N, c), o.v, c, o.N, c);
@@ -94,15 +93,15 @@ START_TEST(eq4_without_rpe_is_linear_attention)
 }
 END_TEST
 
-/* LiSA, Sec. 4.1. With f_t = e_-t, (R v)_i = sum_t f_t v_{i-t} over all 2n - 1 offsets of each axis; v is zero off
- * the grid. */
+/* LiSA, Sec. 4.1: with f_t = e_-t, (R v)_i = sum_t f_t v_{i-t} over all 2n - 1 offsets of each axis; v is zero off the
+ * grid. */
 START_TEST(toeplitz_times_vector_is_a_global_convolution)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     real *v = column_of(o.v, o.N, o.c, 0), *convolved = zeros(o.N);
     for (size_t i = 0; i < o.N; i++)
         for (size_t entry = 0; entry < o.P; entry++) {
-            /* The offset t of this entry, the middle one being 0. */
+            /* -t of this entry; the middle entry has t = 0. */
             ptrdiff_t minus_t[GRID_AXES];
             size_t rest = entry, from;
             for (int a = GRID_AXES - 1; a >= 0; a--) {
@@ -115,10 +114,10 @@ START_TEST(toeplitz_times_vector_is_a_global_convolution)
 }
 END_TEST
 
-/* LiSA, Eq. 4, rearranged: Y_ik = sum_c q_ic (R (k_c o v_k))_i, which is fast without approximation. */
+/* LiSA, Eq. 4, rearranged: Y_ik = sum_c q_ic (R (k_c o v_k))_i, which transforms make fast without approximation. */
 START_TEST(eq4_is_convolutions_of_key_times_value)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     size_t N = o.N, c = o.c;
     real *R = toeplitz_of(&o.grid, o.e, 1), *y = zeros(N * c);
     for (size_t in = 0; in < c; in++)
@@ -134,10 +133,10 @@ END_TEST
 
 static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
 
-/* One head of 5 x 6 tokens with equal queries and keys, whose table for Eq. 4 is a filter. */
-static struct one_head filtering(int which)
+/* One head of 5 x 6 tokens with equal queries and keys, whose table of Eq. 4 is a filter. */
+static struct case_head filtering(int which)
 {
-    struct one_head o = whole_head("5x6", 1, 1);
+    struct case_head o = integer_head("5x6", 1, 1);
     o.q = o.k = filled(o.N, 1);
     o.e = zeros(o.P);
     for (size_t dy = 0; dy < 3; dy++)
@@ -145,11 +144,11 @@ static struct one_head filtering(int which)
     return o;
 }
 
-/* LiSA, Sec. 3, 4.1 and 5.5. Kernels of Eq. 4 may be negative: with equal queries and keys, a table that is a filter
- * makes Eq. 4 that filter. */
+/* LiSA, Sec. 3, 4.1 and 5.5: kernels of Eq. 4 may be negative.  With equal queries and keys, and a filter as its table,
+ * Eq. 4 is that filter. */
 START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
 {
-    struct one_head o = filtering(_i);
+    struct case_head o = filtering(_i);
     real *y = zeros(o.N);
     for (ptrdiff_t i = 0; i < 30; i++)
         for (ptrdiff_t dy = -1; dy <= 1; dy++)
@@ -163,12 +162,12 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
 }
 END_TEST
 
-/* LiSA, Sec. 3, "limitations". Weights of a softmax sum to one, so a constant image stays as it is; the filters make
- * it zero. Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
+/* LiSA, Sec. 3, "limitations": softmax weights sum to one, so a constant image stays constant; the filters make it
+ * zero.  Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
 START_TEST(a_softmax_makes_no_gradient_filter)
 {
     enum { N = 30, c = 4 };
-    struct one_head o = filtering(_i);
+    struct case_head o = filtering(_i);
     real *q = normal(1, N * c), *k = normal(2, N * c), *r = normal(3, N * N), *ones = filled(N * c, 1);
     real *y = zeros(N * c), *arena;
     size_t reals;
@@ -197,10 +196,11 @@ START_TEST(a_softmax_makes_no_gradient_filter)
 }
 END_TEST
 
-/* LiSA, Eq. 5 and Fig. 6: correlation first, or tables times key and value first; without B^a and with it. */
+/* LiSA, Eq. 5 and Fig. 6: both orders agree, correlation first, or tables times key and value first; with and without
+ * B^a. */
 START_TEST(both_orders_of_eq5_agree)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     real *y = eq5(&o), *y_biased = eq5_biased(&o);
     equal(y, fig6(&o, NULL), o.N * o.c);
     equal(y_biased, fig6(&o, o.Ba), o.N * o.c);
@@ -211,10 +211,10 @@ START_TEST(both_orders_of_eq5_agree)
 }
 END_TEST
 
-/* Follows from Eq. 4 and 5: with Ra_d = 1 at offset d only and Rb_d = e_d there, the kernel is A_ij R_ij. */
+/* Derived from Eq. 4 and 5: with Ra_d = 1 only at offset d, and Rb_d = e_d there, the kernel is A_ij R_ij. */
 START_TEST(eq5_with_a_latent_per_offset_is_eq4)
 {
-    struct one_head o = whole_head("3x4", 2, 1);
+    struct case_head o = integer_head("3x4", 2, 1);
     real *y = eq4(&o);
     o.D = o.P;
     o.ea = zeros(o.P * o.D);
@@ -228,11 +228,11 @@ START_TEST(eq5_with_a_latent_per_offset_is_eq4)
 }
 END_TEST
 
-/* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 draws such kernels. An impulse in v at token j, channel k, moves y_ik by kernel_ij,
+/* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 shows such kernels: an impulse in v at token j, channel k, changes y_ik by kernel_ij,
  * the same for every k, and no other channel. */
 START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 {
-    struct one_head o = whole_head("3x4", 3, 2);
+    struct case_head o = integer_head("3x4", 3, 2);
     size_t N = o.N, c = o.c, D = o.D;
 
     /* Step 1: the kernels, from the naive cores. */
@@ -258,7 +258,7 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
         real *before = equations[e].y(&o), *expected = zeros(N * c);
         for (size_t j = 0; j < N; j++)
             for (size_t ch = 0; ch < c; ch++) {
-                struct one_head pulsed = o;
+                struct case_head pulsed = o;
                 pulsed.v = copy(o.v, N * c);
                 pulsed.v[j * c + ch] += 1;
                 memcpy(expected, before, N * c * sizeof *expected);
@@ -270,10 +270,10 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 }
 END_TEST
 
-/* LiSA, Eq. 4-7 and 10: linear but for the bias, which is y(0). */
+/* LiSA, Eq. 4-7 and 10: y - y(0) is linear in v; y(0) comes from the bias. */
 START_TEST(output_is_linear_in_the_values)
 {
-    struct one_head o = whole_head("3x4", 3, 2), w = o, sum = o, none = o;
+    struct case_head o = integer_head("3x4", 3, 2), w = o, sum = o, none = o;
     size_t n = o.N * o.c;
     w.v = integers(21, n, 2);
     none.v = zeros(n);
@@ -283,10 +283,10 @@ START_TEST(output_is_linear_in_the_values)
 }
 END_TEST
 
-/* LiSA, Eq. 5-10: linear in the normalised query, bias and all. A token without a query gets nothing. */
+/* LiSA, Eq. 5-10: y is linear in the normalised query, biases included.  A query of zero gives an output of zero. */
 START_TEST(output_is_linear_in_the_query)
 {
-    struct one_head o = whole_head("3x4", 3, 2), r = o, sum = o;
+    struct case_head o = integer_head("3x4", 3, 2), r = o, sum = o;
     size_t n = o.N * o.c;
     r.q = integers(22, n, 2);
     memset(r.q + 5 * o.c, 0, o.c * sizeof *r.q);
@@ -297,9 +297,9 @@ START_TEST(output_is_linear_in_the_query)
 }
 END_TEST
 
-/* LiSA, Eq. 4: query and key are normalised. Factors are powers of two, which do not round; scaled values do change
- * y. */
-START_TEST(scale_of_query_and_key_is_lost)
+/* LiSA, Eq. 4: query and key are normalised, so their scale has no effect; that of values has.  Factors are powers of
+ * two, which do not round. */
+START_TEST(scale_of_query_and_key_has_no_effect)
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
     struct fixture t = lisa_fixture(&z, equation_word[_i]);
@@ -317,10 +317,11 @@ END_TEST
 
 /* ---- Sec. 4.2: expressivity ------------------------------------------- */
 
-/* LiSA, Eq. 6 as printed, the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk + Bb_kd). */
+/* LiSA, Eq. 6 as printed, with the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk +
+ * Bb_kd). */
 START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D;
     real *y = zeros(N * c);
     for (size_t i = 0; i < N; i++)
@@ -340,29 +341,30 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2: summed over channels, the Hadamard correlation is the dot product. */
+/* LiSA, Sec. 4.2: if all channels share the tables, Eq. 6 is Eq. 5: summed over channels, the Hadamard correlation is
+ * the dot product. */
 START_TEST(eq6_with_shared_rpes_is_eq5)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     share_tables(&o);
     equal(eq6(&o), eq5(&o), o.N * o.c);
 }
 END_TEST
 
-/* The four terms of Eq. 8, each Eq. 7 with tables or biases left out. */
-static real *term(const struct one_head *o, bool tables_a, bool tables_b)
+/* A term of Eq. 8: Eq. 7 without some of its tables or biases. */
+static real *term(const struct case_head *o, bool tables_a, bool tables_b)
 {
-    struct one_head t = *o;
+    struct case_head t = *o;
     if (!tables_a) t.eac = zeros(o->P * o->c * o->D);
     if (!tables_b) t.eb = zeros(o->P * o->D);
     if (tables_b) t.Bb = zeros(o->c * o->D);
     return eq5_to_7(&t, structure_eq7(&t, tables_a ? NULL : o->Ba));
 }
 
-/* LiSA, Eq. 7 and 8, biases once: (Ra, Rb) + (Ba, Rb) + (Ra, Bb) + (Ba, Bb). */
+/* LiSA, Eq. 7 and 8, with biases added once: Eq. 7 is the sum of (Ra, Rb), (Ba, Rb), (Ra, Bb) and (Ba, Bb). */
 START_TEST(four_terms_of_eq8_sum_to_eq7)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     size_t n = o.N * o.c;
     real *y = eq7(&o), *sum = zeros(n);
     for (int t = 0; t < 4; t++) sum = sum_of(sum, 1, term(&o, t & 1, t & 2), n);
@@ -372,10 +374,11 @@ START_TEST(four_terms_of_eq8_sum_to_eq7)
 }
 END_TEST
 
-/* LiSA, below Eq. 8: one matrix M_kc = sum_d Bb_kd Ba_cd for every token, whatever keys and values are. */
+/* LiSA, below Eq. 8: the last term applies one matrix M_kc = sum_d Bb_kd Ba_cd to the query, for any keys and
+ * values. */
 START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     real *y = term(&o, false, false), *M = matrix_product(o.Ba, transposed(o.Bb, o.c, o.D), o.c, o.D, o.c);
     equal(y, matrix_product(o.q, M, o.N, o.c, o.c), o.N * o.c);
     o.k = integers(31, o.N * o.c, 2);
@@ -384,11 +387,11 @@ START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
 }
 END_TEST
 
-/* LiSA, below Eq. 8: token i convolves v with a kernel kappa_i = sum_d (Ba^T q_i)_d e^b_d, made from its own query
- * alone. */
+/* LiSA, below Eq. 8: in the second term token i convolves v with kappa_i = sum_d (Ba^T q_i)_d e^b_d, which depends only
+ * on its query. */
 START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     real *y = term(&o, false, true), *asked = matrix_product(o.q, o.Ba, o.N, o.c, o.D);
     real *kappa = matrix_product(asked, transposed(o.eb, o.P, o.D), o.N, o.D, o.P);
     equal(y, convolved_by_token(&o, kappa), o.N * o.c);
@@ -397,12 +400,12 @@ START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
 }
 END_TEST
 
-/* LiSA, below Eq. 8. Lambda: lambda_i = sum_j e_{j-i} v_j^T, read by q_i; here D = c and B^a = 1. Involution over the
- * whole grid: a latent for each offset, kappa_i = Ba^T q_i. */
+/* LiSA, below Eq. 8: Lambda is the case D = c, B^a = 1: lambda_i = sum_j e_{j-i} v_j^T, applied to q_i.  Involution
+ * over the whole grid has a latent for each offset: kappa_i = Ba^T q_i. */
 START_TEST(lambda_and_involution_are_cases_of_the_second_term)
 {
     static const char *const grids[] = {"5x6", "2x3x4"};
-    struct one_head o = whole_head(grids[_i], 3, 3);
+    struct case_head o = integer_head(grids[_i], 3, 3);
     size_t N = o.N, P = o.P, c = o.c;
     real *y = zeros(N * c), *e_i = zeros(N * c), *mirrored = zeros(N * P);
 
@@ -417,7 +420,7 @@ START_TEST(lambda_and_involution_are_cases_of_the_second_term)
     }
     equal(term(&o, false, true), y, N * c);
 
-    /* Step 2: involution, Ba its map [c][P]; and its kernels read at the opposite offset. */
+    /* Step 2: involution, Ba its map [c][P]; its kernels at the opposite offset give another y. */
     o.D = P;
     o.Ba = integers(33, c * P, 2);
     o.eb = identity_matrix(P);
@@ -428,11 +431,12 @@ START_TEST(lambda_and_involution_are_cases_of_the_second_term)
 }
 END_TEST
 
-/* LiSA, Tab. 3c. Local kernels of 2 r + 1 are tables that are zero beyond r, turned around: tables are read by j - i,
- * kernels by i - n. With r = 5 they hold all offsets, and are Eq. 7. Unturned kernels and larger tables fail. */
+/* LiSA, Tab. 3c: local kernels of 2 r + 1 are Eq. 7 with tables that are zero beyond r, reversed: tables are indexed by
+ * j - i, kernels by i - n.  With r = 5 they have all offsets.  Kernels that are not reversed, or larger tables, give
+ * another y. */
 START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
 {
-    struct one_head o = whole_head("5x6", 3, 2), local = o;
+    struct case_head o = integer_head("5x6", 3, 2), local = o;
     ptrdiff_t r = _i;
     local.eac = copy(o.eac, o.P * o.c * o.D);
     local.eb = copy(o.eb, o.P * o.D);
@@ -458,7 +462,7 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
 }
 END_TEST
 
-/* a [N][columns] on its grid in the first corner of a larger one, zeros around it. */
+/* a [N][columns], moved from its grid to the first corner of a larger one; zeros elsewhere. */
 static real *in_the_corner(const grid *large, const grid *g, const real *a, size_t columns)
 {
     real *b = zeros(large->tokens * columns);
@@ -470,15 +474,15 @@ static real *in_the_corner(const grid *large, const grid *g, const real *a, size
     return b;
 }
 
-/* y of Eq. 10 with the tokens in a corner of this grid; W is zero but at the offsets of two tokens, where it holds the
- * local kernels, or the tables of Eq. 7. */
-static real *eq10_in_the_corner(const struct one_head *o, const size_t *size, bool local)
+/* y of Eq. 10 with the tokens in a corner of a grid of this size.  At the offsets of two tokens W has the local
+ * kernels, or the tables of Eq. 7; elsewhere it is zero. */
+static real *eq10_in_the_corner(const struct case_head *o, const size_t *size, bool local)
 {
     size_t row = o->c * o->D, at[GRID_AXES], *token = keep(o->N, sizeof *token);
     const real *a = local ? o->la : o->eac, *b = local ? o->lb : o->eb;
     grid large;
     succeeds(grid_create(&large, o->grid.axes, size));
-    struct one_head big = *o;
+    struct case_head big = *o;
     big.grid = large;
     big.N = large.tokens;
     big.q = in_the_corner(&large, &o->grid, o->q, o->c);
@@ -502,13 +506,13 @@ static real *eq10_in_the_corner(const struct one_head *o, const size_t *size, bo
 }
 
 /* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + r points for an axis of n
- * tokens, where nothing wraps. With one point less it wraps. */
+ * tokens.  With one point fewer it wraps and differs. */
 static const struct { const char *grid; size_t edge; } locals[] = {
     {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
 };
 START_TEST(a_local_kernel_is_a_global_one_with_zeros)
 {
-    struct one_head o = whole_head(locals[_i].grid, 2, 2);
+    struct case_head o = integer_head(locals[_i].grid, 2, 2);
     size_t size[GRID_AXES], shorter[GRID_AXES], reach = locals[_i].edge / 2;
     give_window(&o, locals[_i].edge);
     for (int a = 0; a < GRID_AXES; a++) {
@@ -521,10 +525,10 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term". */
+/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term": if all channels share the tables, Eq. 7 is Eq. 5 with Ba. */
 START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     share_tables(&o);
     real *y = eq5_biased(&o);
     equal(eq7(&o), y, o.N * o.c);
@@ -532,10 +536,10 @@ START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 }
 END_TEST
 
-/* LiSA, below Eq. 5: Bb "directly encodes structural patterns". */
-START_TEST(third_term_of_eq8_does_not_look_at_values)
+/* LiSA, below Eq. 5, Bb "directly encodes structural patterns": the term (Ra, Bb) depends on keys, not on values. */
+START_TEST(third_term_of_eq8_does_not_depend_on_values)
 {
-    struct one_head o = whole_head("5x6", 3, 2);
+    struct case_head o = integer_head("5x6", 3, 2);
     real *y = term(&o, true, false);
     o.v = integers(32, o.N * o.c, 2);
     equal(term(&o, true, false), y, o.N * o.c);
@@ -544,10 +548,10 @@ START_TEST(third_term_of_eq8_does_not_look_at_values)
 }
 END_TEST
 
-/* LiSA, Eq. 5-10: the sum over d is outermost. */
+/* LiSA, Eq. 5-10: y is the sum of y of each latent. */
 START_TEST(latents_add)
 {
-    struct one_head o = whole_head("3x4", 3, 3), one = o;
+    struct case_head o = integer_head("3x4", 3, 3), one = o;
     size_t n = o.N * o.c;
     real *sum = zeros(n);
     one.D = 1;
@@ -569,10 +573,10 @@ END_TEST
 
 /* ---- Sec. 4.3: LiSA ---------------------------------------------------- */
 
-/* LiSA, Eq. 9 is Eq. 7: on a grid padded to 2n - 1 points for each axis nothing wraps. */
+/* LiSA, Eq. 9 is Eq. 7: on a grid padded to 2n - 1 points per axis nothing wraps. */
 START_TEST(eq9_is_eq7_by_zero_padding)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     size_t size[GRID_AXES], shorter[GRID_AXES];
     for (int a = 0; a < GRID_AXES; a++) {
         size[a] = 2 * o.grid.size[a] - 1;
@@ -584,7 +588,7 @@ START_TEST(eq9_is_eq7_by_zero_padding)
 END_TEST
 
 /* Tables of Eq. 7 that wrap: e at offset t is w at -t modulo the grid. */
-static void make_circulant(struct one_head *o)
+static void make_circulant(struct case_head *o)
 {
     for (size_t i = 0; i < o->N; i++)
         for (size_t n = 0; n < o->N; n++) {
@@ -594,20 +598,20 @@ static void make_circulant(struct one_head *o)
         }
 }
 
-/* LiSA, Sec. 4.3: e_t = w_{-t mod grid}. */
+/* LiSA, Sec. 4.3: if the Toeplitz tables are circulant, e_t = w_{-t mod grid}, Eq. 7 is Eq. 10. */
 START_TEST(circular_is_linear_where_toeplitz_is_circulant)
 {
-    struct one_head o = head_at(_i);
+    struct case_head o = head_at(_i);
     make_circulant(&o);
     equal(eq10(&o), eq7(&o), o.N * o.c);
 }
 END_TEST
 
-/* LiSA, Sec. 4.3. With one latent, an entry that differs from its partner a period away changes y; all data are
- * positive, so nothing cancels. Two latents that read alike may differ and cancel. */
+/* LiSA, Sec. 4.3: with one latent, an entry that differs from its partner one period away changes y.  All data are
+ * positive, so nothing cancels.  Two latents with equal key tables may differ and cancel. */
 START_TEST(circular_is_linear_nowhere_else)
 {
-    struct one_head o = whole_head("3x4", 2, 1);
+    struct case_head o = integer_head("3x4", 2, 1);
     size_t n = o.N * o.c, middle = o.P / 2;
     o.q = filled(n, 1);
     o.k = filled(n, 1);
@@ -633,8 +637,8 @@ START_TEST(circular_is_linear_nowhere_else)
         o.eac[entry * o.c] -= 1;
     }
 
-    /* Two latents that read alike. */
-    o = whole_head("3x4", 2, 2);
+    /* Two latents with equal key tables. */
+    o = integer_head("3x4", 2, 2);
     real *t = integers(34, o.P, 2);
     for (size_t i = 0; i < o.N * o.c; i++) o.wa[2 * i + 1] = o.wa[2 * i];
     for (size_t ch = 0; ch < o.c; ch++) o.Ba[2 * ch + 1] = o.Ba[2 * ch];
@@ -646,11 +650,11 @@ START_TEST(circular_is_linear_nowhere_else)
 }
 END_TEST
 
-/* LiSA, Eq. 10. Kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
- * border, and other outputs on each side of the frame. */
+/* LiSA, Eq. 10: kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
+ * border, and other outputs on each of its four sides. */
 START_TEST(circular_differs_from_linear_at_the_border_only)
 {
-    struct one_head o = whole_head("7x9", 2, 1);
+    struct case_head o = integer_head("7x9", 2, 1);
     size_t c = o.c, r = (size_t)_i, side[4] = {0};
     memset(o.wa, 0, o.N * c * sizeof *o.wa);
     memset(o.wb, 0, o.N * sizeof *o.wb);
@@ -679,20 +683,20 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
 }
 END_TEST
 
-/* Tokens moved around the grid: token i of the result was token i - step. */
-static void moved(size_t *from, const grid *g, const size_t step[GRID_AXES])
+/* A cyclic shift of the tokens: token i of the result was token i - step. */
+static void shift(size_t *from, const grid *g, const size_t step[GRID_AXES])
 {
     for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
 }
 
-/* LiSA, Sec. 4.3, circulant matrices. */
+/* LiSA, Sec. 4.3, circulant matrices: a cyclic shift of the tokens shifts y of Eq. 10, but not of other equations. */
 START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
-    struct one_head o = whole_head("5x6", 3, 2);
+    struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30] = {0};
     const size_t by[] = {2, 5, 0};
-    moved(from, &o.grid, by);
-    struct one_head p = with_tokens(&o, from);
+    shift(from, &o.grid, by);
+    struct case_head p = with_tokens(&o, from);
     for (size_t e = 0; e < COUNT(equations); e++) {
         real *y_moved = equations[e].y(&p), *moved_y = rows_in_order(equations[e].y(&o), from, o.N, o.c);
         if (equations[e].y == eq10) equal(y_moved, moved_y, o.N * o.c);
@@ -701,10 +705,10 @@ START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 }
 END_TEST
 
-/* LiSA, Sec. 1 and 4.1, translation invariance: tokens are zero but for an object of 2 x 3. */
-START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
+/* LiSA, Sec. 1 and 4.1, translation invariance: if an object of 2 x 3 tokens among zeros moves, y moves with it. */
+START_TEST(output_follows_an_object)
 {
-    struct one_head o = whole_head("5x6", 3, 2);
+    struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30];
     for (size_t n = 0; n < 30; n++)
         if (n / 6 > 1 || n % 6 > 2) {
@@ -713,19 +717,19 @@ START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
             memset(o.v + n * 3, 0, 3 * sizeof *o.v);
         }
     const size_t by[] = {3, 2, 0};
-    moved(from, &o.grid, by);
-    struct one_head p = with_tokens(&o, from);
+    shift(from, &o.grid, by);
+    struct case_head p = with_tokens(&o, from);
     real *y = equations[_i].y(&o);
     ck_assert(largest(y, o.N * o.c) > 0);
     equal(equations[_i].y(&p), rows_in_order(y, from, o.N, o.c), o.N * o.c);
 }
 END_TEST
 
-/* LiSA, below Eq. 9. Channels of v with rows of Bb may change places, and outputs follow; channels of q and k, with
- * their kernels and rows of Ba, may without any effect. */
+/* LiSA, below Eq. 9: permuting channels of v and rows of Bb permutes y.  Permuting channels of q and k, with their
+ * kernels and rows of Ba, has no effect. */
 START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
 {
-    struct one_head o = whole_head("5x6", 3, 2), values = o, keys = o;
+    struct case_head o = integer_head("5x6", 3, 2), values = o, keys = o;
     size_t N = o.N, c = o.c, D = o.D;
     real *y = eq10(&o), *permuted = zeros(N * c);
     values.v = zeros(N * c);
@@ -758,8 +762,8 @@ END_TEST
 #define WAVES 12
 #define TURN (2 * 3.14159265358979323846)
 
-/* w [N] = a sum of waves of whole frequencies up to `band` per axis, sampled
- * on the grid: the same function of place whatever the grid. */
+/* w [N]: a sum of waves of integer frequencies up to `band` per axis, sampled on the grid; the same function for every
+ * grid. */
 static real *sampled(const grid *g, int band, uint64_t seed)
 {
     real *w = zeros(g->tokens), *draw = uniform(seed, WAVES * 4, 0, 1);
@@ -781,7 +785,7 @@ static real *sampled(const grid *g, int band, uint64_t seed)
     return w;
 }
 
-/* The values of w at the points of a finer grid: regrid keeps sums, and so divides them by the growth of the tokens. */
+/* The values of w at the points of a finer grid.  regrid keeps sums, so its result is scaled by the ratio of tokens. */
 static real *interpolated(const grid *fine, const grid *g, const real *w)
 {
     real *values = zeros(fine->tokens);
@@ -795,14 +799,13 @@ static const struct { const char *coarse, *fine; } resolution[] = {
     {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
 };
 
-/* Waves are sampled to 40 u (their phase within a turn for each axis) on both grids, and transformed twice. */
+/* Waves are sampled to 40 u on both grids (the phase within a turn, per axis), and transformed twice. */
 static double resampling_error(const grid *fine)
 {
     return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));
 }
 
-/* LiSA, appendix B. If zeros are added to the spectrum of W, a sum of waves below n/2 for each axis is the same sum
- * on the fine grid; higher waves are aliased. */
+/* LiSA, appendix B: adding zeros to the spectrum of W keeps a sum of waves below n/2 per axis; higher waves alias. */
 START_TEST(resampling_w_is_exact_for_band_limited_kernels)
 {
     grid coarse, fine;
@@ -821,7 +824,8 @@ START_TEST(resampling_w_is_exact_for_band_limited_kernels)
 }
 END_TEST
 
-/* LiSA, appendix B, does not say: cos(2 pi 7 t) on 14 points. A sine of that frequency is zero at every token. */
+/* LiSA, appendix B, leaves open the middle bin: we keep cos(2 pi 7 t) on 14 points.  A sine of that frequency is zero
+ * at every token. */
 START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 {
     grid coarse, fine;
@@ -835,11 +839,11 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 }
 END_TEST
 
-/* LiSA, appendix B, "simple interpolation" of the values of W: sums over M tokens, not N, make y (M/N)^2 times
- * larger, 8.6 from 14 x 14 to 24 x 24. regrid divides by M/N. Tolerance: sums of N and M terms, and resampling. */
+/* LiSA, appendix B, "simple interpolation" of the values of W: with M tokens instead of N, y is (M/N)^2 times larger,
+ * 8.6 from 14 x 14 to 24 x 24.  regrid divides W by M/N.  Tolerance: sums of N and M terms, and resampling. */
 START_TEST(resampled_w_must_shrink_as_tokens_grow)
 {
-    struct one_head coarse = {.c = 1, .D = 1}, fine = coarse;
+    struct case_head coarse = {.c = 1, .D = 1}, fine = coarse;
     succeeds(grid_parse(&coarse.grid, "14x14"));
     succeeds(grid_parse(&fine.grid, "24x24"));
     double growth = 576.0 / 196.0;
@@ -848,7 +852,7 @@ START_TEST(resampled_w_must_shrink_as_tokens_grow)
     coarse.wb = coarse.wa;
     fine.wa = fine.wb = interpolated(&fine.grid, &coarse.grid, coarse.wa);
     for (int f = 0; f < 2; f++) {
-        struct one_head *o = f ? &fine : &coarse;
+        struct case_head *o = f ? &fine : &coarse;
         o->N = o->grid.tokens;
         o->q = o->k = o->v = filled(o->N, 1);
         o->Ba = o->Bb = zeros(1);
@@ -859,7 +863,7 @@ START_TEST(resampled_w_must_shrink_as_tokens_grow)
     double allowed = rounding_error(2 * (576 + 196) + 2 * 40 * 40 + 14 * log2(576), sum * sum * growth * growth);
     scaled[0] *= (real)(growth * growth);
     within("y grows by (M/N)^2", largest_difference(y_fine, scaled, 1), allowed);
-    beyond("which is not y", largest_difference(y_fine, y, 1), allowed);
+    beyond("without the factor", largest_difference(y_fine, y, 1), allowed);
     for (size_t n = 0; n < 576; n++) fine.wa[n] /= (real)growth;
     within("W divided by M/N", largest_difference(eq10(&fine), y, 1), allowed);
 }
@@ -885,7 +889,7 @@ int main(void)
     tcase_add_test(biases, impulse_in_v_reads_back_the_attention_kernel);
     tcase_add_loop_test(biases, output_is_linear_in_the_values, 0, each);
     tcase_add_loop_test(biases, output_is_linear_in_the_query, 0, each);
-    tcase_add_loop_test(biases, scale_of_query_and_key_is_lost, 0, each);
+    tcase_add_loop_test(biases, scale_of_query_and_key_has_no_effect, 0, each);
 
     TCase *expressivity = add_case(suite, "Sec. 4.2, expressivity");
     tcase_add_loop_test(expressivity, eq6_is_the_hadamard_correlation_read_by_rpes, 0, PLACES);
@@ -897,7 +901,7 @@ int main(void)
     tcase_add_loop_test(expressivity, local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 1, 6);
     tcase_add_loop_test(expressivity, a_local_kernel_is_a_global_one_with_zeros, 0, (int)COUNT(locals));
     tcase_add_loop_test(expressivity, eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, 0, PLACES);
-    tcase_add_test(expressivity, third_term_of_eq8_does_not_look_at_values);
+    tcase_add_test(expressivity, third_term_of_eq8_does_not_depend_on_values);
     tcase_add_loop_test(expressivity, latents_add, 1, each);
 
     TCase *circular = add_case(suite, "Sec. 4.3, LiSA");
@@ -906,7 +910,7 @@ int main(void)
     tcase_add_test(circular, circular_is_linear_nowhere_else);
     tcase_add_loop_test(circular, circular_differs_from_linear_at_the_border_only, 0, 4);
     tcase_add_test(circular, circular_shift_of_tokens_shifts_eq10_alone);
-    tcase_add_loop_test(circular, an_object_gives_the_same_answer_wherever_it_stands, 0, each);
+    tcase_add_loop_test(circular, output_follows_an_object, 0, each);
     tcase_add_test(circular, value_kernels_are_shared_and_key_kernels_depthwise);
 
     TCase *resolutions = add_case(suite, "appendix B, another resolution");

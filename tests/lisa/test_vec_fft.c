@@ -1,8 +1,8 @@
 /* test_vec_fft.c -- the transform with a signal in each SIMD lane, against FFTW
  *
- * Errors are lengths, relative to that of the spectrum.  A butterfly of radix r makes r sums of r terms, whose factors
- * are rounded once: together they are off by (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Unitary stages add up,
- * so the prime factors of n bound larger radices too.  FFTW is given 7 log2 n (Higham 2002, Theorem 24.2). */
+ * Errors are Euclidean norms, relative to that of the spectrum.  A butterfly of radix r makes r sums of r terms, whose
+ * factors are rounded once: an error of (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Errors of unitary stages add,
+ * so the prime factors of n bound larger radices too.  FFTW counts 7 log2 n (Higham 2002, Theorem 24.2). */
 
 #include <math.h>
 #include <string.h>
@@ -27,9 +27,9 @@ static double bound(size_t n)
 
 static double oracle_bound(size_t n) { return bound(n) + 7 * log2((double)n) * UNIT_ROUNDOFF; }
 
-/* The statistical bound of roundoff.h for two transforms of n points; squares add up.  For each prime factor r: sums of
- * r terms of either sign, r / 6, whose factors are rounded once, 1 / 3; a twiddle factor, rounded once, a product and a
- * sum of two, 1 / 3 + 1 / 2. */
+/* Statistical bound of roundoff.h for two transforms of n points.  Squares for each prime factor r: r / 6 for sums of r
+ * terms of both signs, 1 / 3 for their rounded factors; 1 / 3 + 1 / 2 for a rounded twiddle factor, a product and a sum
+ * of two. */
 static double statistical(size_t n)
 {
     double squares = 1.0 / 3;
@@ -38,7 +38,7 @@ static double statistical(size_t n)
     return chance(n * POINT) * sqrt(2 * squares) * UNIT_ROUNDOFF;
 }
 
-/* Points [n][re L][im L], zero or random, aligned as the transform wants them, until free_points. */
+/* Points [n][re L][im L], zero or random, aligned for the transform; free_points frees all. */
 static real *allocated[64];
 static size_t allocations;
 
@@ -60,7 +60,7 @@ static void free_points(void)
     while (allocations) memory_free(allocated[--allocations]);
 }
 
-/* The same points as FFTW wants them, [n][L][re, im]. */
+/* The same points in FFTW's layout, [n][L][re, im]. */
 static real *interleaved(const real *a, size_t n)
 {
     real *z = points(n);
@@ -71,7 +71,7 @@ static real *interleaved(const real *a, size_t n)
     return z;
 }
 
-/* |a - b| / |b|, both as lengths. */
+/* |a - b| / |b|, Euclidean. */
 static double relative_length(const real *a, const real *b, size_t n)
 {
     double difference = 0, length = 0;
@@ -84,7 +84,7 @@ static double relative_length(const real *a, const real *b, size_t n)
 
 /* ---- a transform by itself --------------------------------------------- */
 
-/* Tables of n points, ready to run; the arena holds them. */
+/* Prepares and loads a transform of n points; the arena owns its tables. */
 static struct arena ready(struct vec_fft *fft, size_t n)
 {
     struct arena arena = arena_open(1);
@@ -94,7 +94,7 @@ static struct arena ready(struct vec_fft *fft, size_t n)
     return arena;
 }
 
-/* A line whose points are `stride` reals apart.  The inverse transform exchanges real and imaginary parts. */
+/* A line whose points are `stride` reals apart.  For the inverse transform, re and im are exchanged. */
 struct strided { real *re, *im; size_t stride; };
 
 static point load_strided(void *line, size_t place)
@@ -122,8 +122,7 @@ static void leave_strided(const struct lane_stage *stage, void *line, void *sink
     lane_stage_through(stage, line_load, line, store_strided, sink);
 }
 
-/* A line of n points, from_stride points apart, transformed in place or out of place.  The inverse is not divided by
- * n. */
+/* Transforms a line of n points, in place or out of place.  Strides are in points.  The inverse is not divided by n. */
 static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
                       real *from, size_t from_stride, bool inverse, real *line)
 {
@@ -132,9 +131,9 @@ static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
     vec_pass(fft, enter_strided, &source, leave_strided, &sink, line);
 }
 
-/* Every n up to 256 without a prime factor beyond 7, both directions; in place, out of place and with a stride. Both
- * bounds above; an input off by a thousandth exceeds the first one for each n. */
-START_TEST(every_lane_is_fftw)
+/* Equal to FFTW for every n up to 256 without a prime factor beyond 7, both directions, in place, out of place and with
+ * a stride.  Tolerance: both bounds above; an input off by 1e-3 exceeds the first one for each n. */
+START_TEST(every_lane_equals_fftw)
 {
     double share = 0, usual = 0, noticed = INFINITY;
     for (size_t n = 1; n <= LONGEST; n++) {
@@ -148,7 +147,7 @@ START_TEST(every_lane_is_fftw)
             succeeds(fft_load(&fft, 1, &n, LANES, z));
             fft_run(&fft, z, inverse);
 
-            /* Out of place to every third point, and back to every one in place. */
+            /* Out of place, to every third point; then in place. */
             transform(&lane, wide, 3, a, 1, inverse, line);
             for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
             real *y = interleaved(b, n);
@@ -171,20 +170,20 @@ START_TEST(every_lane_is_fftw)
     }
     within("lanes - FFTW, all n <= 256, share of the bound", share, 1);
     within("    share of the statistical bound", usual, 1);
-    beyond("with one input off by a thousandth", noticed, 1);
+    beyond("with one input off by 1e-3", noticed, 1);
 }
 END_TEST
 
-/* Half a spectrum, product and inverse are the circular sum with two real kernels at once, and with the padding of
- * circulant.h the sum that does not wrap. Tolerance: three transforms and two roundings of a spectrum of length
- * sqrt(P) |signal|; by Cauchy and Schwarz (3 bound(P) + 2 u) |k| |f| of a lane. The sums are exact. */
+/* Half a spectrum, product and inverse equal the circular sum with two real kernels and, with the padding of
+ * circulant.h, the sum that does not wrap.  Tolerance: three transforms and two roundings of a spectrum of norm
+ * sqrt(P) |signal|; by Cauchy-Schwarz (3 bound(P) + 2 u) |k| |f| of a lane.  The sums are exact. */
 static const struct { const char *grid; bool wraps, one_for_all; } convolution[] = {
     {"8x8", true, false}, {"8x8", false, true}, {"5x6", true, true}, {"7x3", false, false}, {"9", true, false},
     {"9", false, true}, {"3x4x5", true, false}, {"2x5x3", false, false}, {"11x13", true, false}, {"1x1", true, true},
     {"6x1", false, false}, {"1x13", true, true}, {"2x3x11", true, false},
 };
 
-START_TEST(a_grid_convolves)
+START_TEST(grid_convolution_is_the_sum_over_tokens)
 {
     bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
     struct arena arena = arena_open(1);
@@ -200,7 +199,7 @@ START_TEST(a_grid_convolves)
     for (size_t e = 0; one_for_all && e < entries; e++)
         for (size_t l = 0; l < POINT; l++) f[e * POINT + l] = f[e * POINT + l / LANES * LANES];
 
-    /* The kernel on the circle, and its spectrum; the block's; the product and its way back. */
+    /* The kernel on the circle, and its spectrum; the spectrum of the block; the product, transformed back. */
     real *whole = points(g.whole), *kernel = points(g.points), *line = points(2 * g.line);
     real *field = points(g.field), *half = points(g.half), *row = points(g.line);
     for (size_t i = 0; i < g.points; i++) {
@@ -247,6 +246,7 @@ START_TEST(a_grid_convolves)
 }
 END_TEST
 
+/* A size of 0, or with a prime factor beyond 7, is an error, and so is a lack of memory. */
 START_TEST(other_sizes_are_rejected)
 {
     static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
@@ -272,9 +272,9 @@ int main(void)
 {
     Suite *suite = suite_create("vec_fft");
     TCase *line = add_case(suite, "one axis");
-    tcase_add_test(line, every_lane_is_fftw);
+    tcase_add_test(line, every_lane_equals_fftw);
     tcase_add_test(line, other_sizes_are_rejected);
     TCase *axes = add_case(suite, "grids");
-    tcase_add_loop_test(axes, a_grid_convolves, 0, (int)COUNT(convolution));
+    tcase_add_loop_test(axes, grid_convolution_is_the_sum_over_tokens, 0, (int)COUNT(convolution));
     return run_suite(suite);
 }
