@@ -2,15 +2,15 @@
  *
  * The naive form builds a tensor of N x N x C x D weights.  Two identities avoid it:
  *
- *   1. The factors are applied in order (Eq. 10).  No array has more than N R numbers.
+ *   1. The factors are applied in order (Eq. 10).  Apart from I and phi's arrays, none has more than N R numbers.
  *   2. The sum over a box is read from the integral image I (Crow, "Summed-area tables", 1984).  I(Y, X) is the sum of
  *      the tokens above row Y and left of column X, so for rows y0 to y1 - 1 and columns x0 to x1 - 1
  *          box sum = strip(x1) - strip(x0)   with   strip(X) = I(y1, X) - I(y0, X).
  *      The cost does not depend on the size of the box.
  *
  * Form `direct` (chopd_direct.c) uses only identity 1: it sums over the tokens of each box.
- * An edge may lie inside a token.  The box then contains a fraction of that token.
- * Entries of I grow like N, and a small box is their difference, so I is double (wide_real) if real is float.
+ * An edge may lie inside a token.  The box then contains a fraction of that token: see sum_over.
+ * Entries of I grow like N, and a small box is their difference, so I is double (wide_real) even if real is float.
  * Cost of an image: N R (C + D + 5 G + 4) + 2 H R G + phi multiply-adds.
  *
  *     n  tokens, N = H W     r  components     g  boxes of a component     c, d  channels in, out
@@ -54,7 +54,8 @@ static double token_of(double edge)
     return token - 0.5 > edge ? token - 1 : token;      /* edge + 0.5 may have been rounded up */
 }
 
-/* The span from lo to hi on an axis of `size` tokens.  low and high are limited to just outside the grid. */
+/* The span from lo to hi on an axis of `size` tokens.  low and high are limited to size + 1, which lies
+ * off the grid for every token.  An edge between two tokens belongs to the one inside the span. */
 struct span chopd_plain_span(real lo, real hi, size_t size)
 {
     double end = (double)size + 1, low = token_of((double)lo), high = -token_of(-(double)hi);
@@ -67,7 +68,7 @@ struct span chopd_plain_span(real lo, real hi, size_t size)
 }
 
 /* The sum over a span around token t, from running sums T, `stride` apart: T_k is the sum of all tokens before k.
- * If low = high, the result is T_(low+1) - T_low. */
+ * If low = high, first and last are 1, and the result is T_(low+1) - T_low. */
 static wide_real sum_over(const struct span *s, size_t t, size_t size, const wide_real *T, size_t stride)
 {
     ptrdiff_t low = (ptrdiff_t)t + s->low, high = (ptrdiff_t)t + s->high;

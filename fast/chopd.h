@@ -28,7 +28,8 @@ void chopd_layer_components(const struct chopd_layer *f, const real *x, const st
 void chopd_layer_channels(real *y, const struct chopd_layer *f, const struct chopd_problem *p);
 
 /* A box along one axis: the fraction `first` of token `low`, the fraction `last` of token `high`, and all tokens
- * between.  low and high are relative to the box's token.  The mean divides by `length`. */
+ * between.  low and high are relative to the box's token.  The mean divides by `length`.  A span inside one token has
+ * first = last = length = 1: its mean is that token. */
 struct span { ptrdiff_t low, high; wide_real first, last, length; };
 
 struct span chopd_plain_span(real lo, real hi, size_t size);

@@ -1,6 +1,6 @@
 /* chopd_direct.c -- a step between naive and plain: the factors in order, boxes summed token by token
  *
- * Like chopd.c, but without the integral image, so that each of the two identities can be counted and timed alone:
+ * Like chopd.c, but without the integral image, so that each of its two identities can be counted and timed alone:
  * naive against direct is the factorisation, direct against plain the integral image.
  *
  * The cost of a box is its area, which depends on the parameters.  multiply_adds knows only the sizes, so it counts
@@ -15,7 +15,7 @@
 
 /* ---- the core ------------------------------------------------------------ */
 
-/* The fraction of a token that a span covers; `token` is relative to the box's token. */
+/* The fraction of a token that a span covers; 1 if the span lies inside it.  `token` is relative to the box's token. */
 static wide_real share_of(const struct span *s, ptrdiff_t token)
 {
     return token == s->low ? s->first : token == s->high ? s->last : (wide_real)1;

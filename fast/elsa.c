@@ -7,10 +7,10 @@
  *
  * and shifts afterwards: l_ian = own_ian + other_{i+n,an} + rb_an.  The values are read in place, too.  This saves the
  * copies, 2 N K^2 C numbers, and the filters of every channel, but no multiplications except those of neighbours off
- * the grid.  The terms of Eq. 4 need two tokens: they are computed pair by pair, but only within the area.
+ * the grid.  In Eq. 4 the term q_i . k_j needs both tokens, so terms are computed pair by pair, within the area.
  *
- * Algorithm 4 prints the index of a shift as i % K*K, which Python evaluates as (i % K)*K.  We take n = i % (K*K), and
- * the shift (n / K, n % K): the order of reference/runtime/neighbours.h.
+ * z is q o k, or in Eq. 6 query and key.  Algorithm 4 prints the index of a shift as i % K*K, which Python evaluates as
+ * (i % K)*K.  We take n = i % (K*K): neighbour n is (n / K - K/2, n % K - K/2) away, times the dilation (neighbours.h).
  *
  *     i, j  tokens, N of them     n  neighbours, K^2 of them     a  heads, h of them
  *     ch    channels              o  channels of the final module

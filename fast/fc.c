@@ -1,4 +1,4 @@
-/* fc.c -- the fully connected layer in plain C: each weight is read once, for all images
+/* fc.c -- the fully connected layer in plain C: each weight comes from memory once, for all images
  *
  * The naive form computes one output after another.  w is [M][N][C][D], so consecutive weights of an output are D
  * numbers apart, and each image reads all of w again.  Here tokens in and out are the outer loops, and each pair is one

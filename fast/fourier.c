@@ -28,9 +28,9 @@ static void line_transform(struct number *y, const struct number *x, size_t n, s
         return;
     }
     for (size_t r = 0; r < p; r++) line_transform(y + r * m, x + r * step, m, p * step, root, part);
-    for (size_t l = 0; l < m; l++) {
-        for (size_t r = 0; r < p; r++) part[r] = y[r * m + l];
-        for (size_t k = l; k < n; k += m) {
+    for (size_t first = 0; first < m; first++) {                    /* the p frequencies k = first modulo m */
+        for (size_t r = 0; r < p; r++) part[r] = y[r * m + first];
+        for (size_t k = first; k < n; k += m) {
             struct number sum = part[0];
             for (size_t r = 1, e = k; r < p; r++, e = e + k < n ? e + k : e + k - n) {      /* e is rk modulo n */
                 struct number w = root[e * step];

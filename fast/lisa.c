@@ -8,12 +8,12 @@
  * A transform costs N log N (fourier.h).  F wa and F wb are computed once, at load.  Two real convolutions cost one
  * complex one: kernels d and d + 1 are the real and the imaginary part of one complex kernel, and so are the results.
  *
- * Eq. 5 to 7 and local kernels do not wrap.  They use larger circles (circulant.h), on which no two offsets share a
- * point; the rest is the same.  Eq. 4 is one convolution for each channel of the key and of the value:
+ * Eq. 4 to 7 and local kernels do not wrap.  They use larger circles (circulant.h), on which no offset of two tokens
+ * meets another entry of the kernel; the rest is the same.  Eq. 4 convolves each pair of a key and a value channel:
  *
  *     y_ik = sum_c q_ic G_ick,   G_ick = sum_j (k_jc v_jk) e[j-i]
  *
- *     i, n  tokens, N of them     s  points of the circles, P of them     d  latents, D of them
+ *     i, j, n  tokens, N of them     s  points of the circles, P of them     d  latents, D of them
  *     ch    channels, c of them: the paper's c of query and key, its k of value
  *
  * Contract: reference/lisa.h. */

@@ -3,16 +3,16 @@
  * The naive form stores the weights and biases of all pairs of a window.  Here a query reads its keys once, with a
  * running softmax (fast/attention.c), and its biases are one row of n numbers.
  *
- * exp(-inf) is zero, so masked pairs can be skipped: each side of a seam is treated as a separate window, without a
- * mask.  Without windows the grid is one window; without a shift a window has one side.
+ * exp(-inf) is zero, so masked pairs can be skipped.  A seam cuts a window into regions (windows.h), and each region is
+ * treated as a window, without a mask.  Without a shift a window is one region; without windows the grid is one window.
  *
  * With a ghost head the channels of a head have different weights.  The softmax of one query is stored:
  *
  *     y_i,ch = sum_j (factor_ch[j - i] A_aij + summand_ch[j - i]) v_j,ch        a = ghost_head(ch)
  *
- * 2 n c + n multiplications for n keys of c channels, and a few for each tile; 3 n c + n with a ghost head.
+ * A query and head cost 2 n c + n multiplications, and c + 1 for each tile of keys; with a ghost head 3 n c + n.
  *
- *     i, j  tokens of one side, n of them     a  heads     ch  channels
+ *     i, j  tokens of a region, n of them     a  heads     ch  channels
  *
  * Contract: reference/msa.h. */
 
@@ -23,9 +23,9 @@
 
 struct msa_plain {
     struct heads heads;
-    real *k, *v;                /* [n][c]: keys and values of one side, or NULL with a ghost head */
-    real *row;                  /* [n]: the biases of one query; with a ghost head its weights */
-    size_t *token;              /* [n]: the tokens of one side */
+    real *k, *v;                /* [n][c]: keys and values of a region, or NULL with a ghost head */
+    real *row;                  /* [n]: the biases of a query, or NULL; with a ghost head its weights */
+    size_t *token;              /* [n]: the tokens of a region, or NULL with a ghost head */
     size_t *offset;             /* [n]: with a ghost head, the offsets from one query to all keys */
     struct ghost ghost;
 };
@@ -33,14 +33,14 @@ HEADS_FIRST(struct msa_plain);
 
 /* ---- the core ---------------------------------------------------------------- */
 
-/* The tokens on one side of a window, their keys and values; returns their number. */
-static size_t gather_side(size_t *token, real *k, real *v, const struct head *head, size_t side)
+/* The tokens of one region of a window, their keys and values; returns their number. */
+static size_t gather_region(size_t *token, real *k, real *v, const struct head *head, size_t region)
 {
     const struct msa_problem *p = head->plan->params;
     size_t n = 0, c = p->heads.c;
 
     for (size_t entry = 0; entry < p->windows.entries; entry++) {
-        if (windows_region_of(&p->windows, head->part, entry) != side) continue;
+        if (windows_region_of(&p->windows, head->part, entry) != region) continue;
         size_t j = token[n] = windows_token(&p->windows, head->part, entry);
         for (size_t ch = 0; ch < c; ch++) k[n * c + ch] = head->k[j * head->kv_stride + ch];
         for (size_t ch = 0; ch < c; ch++) v[n * c + ch] = head->v[j * head->kv_stride + ch];
@@ -55,7 +55,7 @@ static real bias(const struct msa_problem *p, size_t a, size_t offset)
     return p->rpe[offset * p->rpe_columns + (p->rpe_columns > 1 ? a : 0)];
 }
 
-/* One head of one window: y_i = sum_j softmax_j(scale q_i . k_j + R_ij) v_j, i and j on the same side. */
+/* One head of one window: y_i = sum_j softmax_j(scale q_i . k_j + R_ij) v_j, i and j in the same region. */
 static void attend_window(const struct head *head)
 {
     const struct msa_problem *p = head->plan->params;
@@ -63,8 +63,8 @@ static void attend_window(const struct head *head)
     real *k = head_thread(head, f->k), *v = head_thread(head, f->v), *r = head_thread(head, f->row);
     size_t *token = arena_thread(&head->plan->arena, f->token, head->thread), c = p->heads.c;
 
-    for (size_t side = 0; side < windows_regions(&p->windows, head->part); side++) {
-        size_t n = gather_side(token, k, v, head, side);
+    for (size_t region = 0; region < windows_regions(&p->windows, head->part); region++) {
+        size_t n = gather_region(token, k, v, head, region);
         for (size_t t = 0; t < n; t++) {
             size_t i = token[t];
             for (size_t j = 0; r && j < n; j++)
@@ -144,8 +144,8 @@ static double multiply_adds(const void *params)
 
     if (p->ghost.add) return msa_multiply_adds(p, N * N) + heads * N * N;
     for (size_t w = 0; w < p->windows.count; w++)
-        for (size_t side = 0; side < windows_regions(&p->windows, w); side++) {
-            const struct window_region box = windows_region(&p->windows, w, side);
+        for (size_t region = 0; region < windows_regions(&p->windows, w); region++) {
+            const struct window_region box = windows_region(&p->windows, w, region);
             size_t n = box.rows * box.columns;
             queries += (double)n * attention_query_multiply_adds(n, p->heads.c);
         }

@@ -5,7 +5,8 @@
  *
  *     r_mo = sum_et sr_w[o,e,t] x[token t of patch m, e] = (row m of the patches) . (row o of sr_w)
  *
- * The rows take as much memory as the tokens.  Then every query reads the M reduced keys once (fast/attention.c):
+ * The multiplications are the same, but a library computes them as one product.  The rows take as much memory as the
+ * tokens.  Then every query reads the M reduced keys once (fast/attention.c):
  * 2 M c + M multiplications, and a few for each tile of keys.
  *
  *     m  patches, M of them     t  tokens of a patch, s^2 of them     o, e  channels out and in

@@ -1,9 +1,9 @@
-/* structsa.c -- StructSA in plain C: each filter is applied where it costs least
+/* structsa.c -- StructSA in plain C: keys and values are filtered once, or the map is
  *
  * The naive form applies D detectors to the map of every query, and mixes D aggregators for every query.
  *
  * In Eq. 16 a filter has a column for each channel.  The query depends neither on m nor on d, and the weights depend
- * neither on m nor on c.  So the filters are applied to keys and values, once for all queries (Eq. 15):
+ * neither on m nor on c.  So the filters are applied to keys (Eq. 15) and values, once for all queries:
  *
  *     key_jdc = sum_m hk_dmc k_{j+m,c},     value_jdc = sum_m hv_dmc v_{j+m,c},
  *     y_i = sum_jd softmax_jd(q_i . key_jd) value_jd.
@@ -12,12 +12,13 @@
  * naive form.
  *
  * In Eq. 4 and 5 a filter has one column for all channels.  A virtual key costs c products for each pair, a detector on
- * the map only |M|.  So the sum over channels comes first for the keys, and last, after merging, for the values:
+ * the map |M|, mostly fewer.  So the sum over channels comes first for keys, and last, after merging, for values:
  *
- *     score_ijd = sum_m map_{i,j+m} uk_md,      map_in = q_i . k_n                                  (Eq. 2)
- *     y_i = sum_n merged_in v_n,                merged_in = sum_{j+m=n} sum_d a_ijd uv_md           (Eq. 21)
+ *     score_ijd = sum_m map_{i,j+m} uk_dm,      map_in = q_i . k_n                                  (Eq. 2)
+ *     y_i = sum_n merged_in v_n,                merged_in = sum_{j+m=n} sum_d a_ijd uv_dm           (Eq. 21)
  *
- * This costs N (2 N c + J D (|M| + M')) products.  In both cases no array has N^2 entries.
+ * This costs N (2 N c + J D (|M| + M')) products.  The naive form also detects on the map.  Merging replaces its
+ * N J M' c products with values by N^2 c.  In neither case does an array grow like N^2.
  *
  *     i  queries, N of them     j  centres of windows, J     n  tokens
  *     m  entries of a window    d  patterns, D               ch channels
