@@ -23,7 +23,7 @@
  *
  *                     multiply-adds                       extra memory (reals)
  *     fc naive        B M N C D                           0
- *     fc plain        the same, weights from memory once 0
+ *     fc plain        the same, weights fetched once      0
  *     fc fast         the same, as one matrix product     (M C + 1) N D: w, repacked; M C while loading
  *     dfc-cp naive    B M N C D (4 R + 1)                 B M N C D: W
  *     dfc-cp plain    B (M C R + M R + R + N R + N D R)   2 R
