@@ -547,10 +547,11 @@ def box_means(plane, side):
 
 def chopd_direct(*grids):
     """Tokens that form direct reads for all boxes of the layer that chopd_tables measures."""
+    edges = {grid: grid_sizes(grid, 2) for grid in grids or ("nothing",)}
     for grid in grids:
         box = parameters("chopd", grid, 96, "--sizes", "R=96,D=96,G=4,S=24")["boxes"].reshape(-1, 2, 2)
         low, high, read = np.floor(box[:, 0] + 0.5), np.ceil(box[:, 1] - 0.5), 1
-        for axis, edge in enumerate(grid_sizes(grid, 2)):
+        for axis, edge in enumerate(edges[grid]):
             at = np.arange(edge)[:, None]
             read = read * (np.clip(at + high[:, axis] + 1, 0, edge) - np.clip(at + low[:, axis], 0, edge)).sum(0)
         row(grid, int(read.sum()))
