@@ -331,7 +331,7 @@ fuzz:                   ## give random bytes to readers, program and forms (RUNS
 	RUNS='$(or $(RUNS),20000)' TARGET='$(TARGET)' SEED='$(SEED)' $(PYTHON) tests/tools/fuzz.py $F/fuzz
 # .clang-tidy says which checks are off, and why.  Suites are read in double, all else in float.
 HEADERS  = $(wildcard */*.h */*/*.h */*/*/*.h)
-SUITES_C = $(wildcard tests/*/*.c)
+SUITES_C = $(filter-out %/installed_program.c,$(wildcard tests/*/*.c))
 LINTED   = $(LIBRARY_C) $(LADDER_C) $(FIGURES:=.c) naive/standalone.c reference/cli/twicetold.c reference/cli/measure.c
 AS_BUILT = -std=c11 $(NUMERICS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) $(WARNINGS) $(CPPFLAGS)
 FINDINGS = $(patsubst %,$F/lint/%.tidy,$(LINTED) $(SUITES_C)) $(LINTED:%=$F/lint/%.analysed)

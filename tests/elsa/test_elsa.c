@@ -129,9 +129,10 @@ START_TEST(neighbours_off_the_grid_take_part)
 {
     const struct scene_shape s = {"1x2", 1, 1, 3, 1, 7};
     struct scene m = empty_scene(&s);
-    real q[] = {2, 3}, k[] = {1, 1}, v[] = {10, 20}, rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
+    real rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
     rk[4] = rk[5] = rq[5] = 1;
-    m.q = q, m.k = k, m.v = v, m.params.rk = rk, m.params.rq = rq, m.params.rb = rb;
+    m.q = copy((const real[]){2, 3}, 2), m.k = filled(2, 1), m.v = copy((const real[]){10, 20}, 2);
+    m.params.rk = rk, m.params.rq = rq, m.params.rb = rb;
     const real *f = run_cores(&m);
     double first = (exp(2.0) * 10 + exp(5.0) * 20) / (exp(2.0) + exp(5.0) + 7), second = exp(3.0) * 20 + 10;
     second /= 2 * exp(3.0) + 7;

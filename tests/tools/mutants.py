@@ -139,7 +139,8 @@ def baseline(build, suite):
     """The same without a mutation, unless `make test` has seen the suite pass."""
     path = program(build, suite)
     log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path).removesuffix('.py')}.log"
-    if os.path.exists(log) and os.path.getmtime(log) > max(map(os.path.getmtime, (path, f"{FOLDER[build]}/twicetold"))):
+    programs = [path, f"{FOLDER[build]}/twicetold"] if path.endswith(".py") else [path]
+    if os.path.exists(log) and os.path.getmtime(log) > max(map(os.path.getmtime, programs)):
         with open(log, errors="replace") as f:
             if re.search(r"(?m)^100%: Checks: ", f.read()):
                 return ""
