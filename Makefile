@@ -114,9 +114,9 @@ OBJCOPY  = objcopy
 # void *, which -fpermissive accepts with a warning; gcc has no name for that warning, hence -w.  All other warnings
 # are those of the C build.  -O2, because gcc 12 -O3 compiles one complex product wrongly (SSE2, float).
 AS_CXX   = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -I.
-COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) fast/circulant.h tests/support/counting.h tests/support/plain_vec.h
+COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_vec.h
 COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
-           $(patsubst %,-include %,math.h string.h tgmath.h $(COUNTED))
+           $(patsubst %,-include %,math.h string.h tgmath.h fast/circulant.h $(COUNTED))
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
