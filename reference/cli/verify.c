@@ -45,13 +45,13 @@ static status choose_forms(const struct form *form[OPERATOR_FORMS], size_t *form
 static status run(real *y, const struct form *form, const struct problem *p, const struct call *c)
 {
     struct plan plan = {0};
-    size_t allowed, needed = memory_in_use(), count = y ? problem_output_count(p) : 0;
+    size_t allowed, needed = memory_in_use();
     status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = work_fits(form_multiply_adds(form, p), work_allowed(c));
     if (!s.code) s = plan_prepare(&plan, p, form, plan_threads());
     if (!s.code) size_add(&needed, arena_bytes(&plan.arena), 1);
     if (!s.code) s = bytes_fit(needed, allowed);
-    for (size_t i = 0; i < count; i++) y[i] = (real)NAN;
+    for (size_t i = 0; y && i < problem_output_count(p); i++) y[i] = (real)NAN;
     if (!s.code && y) s = plan_allocate(&plan, NULL);
     if (!s.code && y) s = plan_load(&plan);
     if (!s.code && y) s = plan_run(&plan, y, p->tensor[0].data);
