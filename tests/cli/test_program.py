@@ -531,7 +531,8 @@ class Commands(Case):
                              ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["plain", "fast"])):
             table = self.verified(words)
             self.assertEqual(list(table), forms, words)
-            self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
+            if not words.startswith("fc "):         # whose forms may sum in one order
+                self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
 
     def test_verify_draws_what_parameters_draws(self):
         """Its error is that of two results of apply."""
