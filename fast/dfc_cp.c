@@ -45,7 +45,8 @@ static void one_image(real *y, const real *x, size_t i, real *z, real *t, const 
         dfc_plain_components(z, x + m * C, p->u4, C, R);                        /* z_mr   = sum_c u4_cr x_mc */
         for (size_t r = 0; r < R; r++) t[r] += p->u2[m * R + r] * z[r];         /* t_r    = sum_m u2_mr z_mr */
     }
-    for (size_t r = 0; r < R && p->u1; r++) t[r] *= p->u1[i * R + r];           /* t'_r   = u1_r t_r */
+    if (p->u1)
+        for (size_t r = 0; r < R; r++) t[r] *= p->u1[i * R + r];                /* t'_r   = u1_r t_r */
     for (size_t n = 0; n < p->N; n++) {
         for (size_t r = 0; r < R; r++) z[r] = p->u3[n * R + r] * t[r];          /* t''_nr = u3_nr t'_r */
         dfc_plain_channels(y + n * D, z, p->u5, p->b + n * D, R, D, p->gelu);   /* y_nd   = sum_r u5_dr t''_nr */

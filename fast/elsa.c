@@ -96,7 +96,7 @@ struct elsa_plain {
     struct heads heads;
     struct elsa_area area;
     struct ghost ghost;
-    real *hp, *kp;              /* [N][Q]        q o k; in Eq. 6 query and key */
+    real *hp, *kp;              /* [N][Q]        scale q o k; in Eq. 6 scale q and scale k */
     real *own, *other;          /* [N][h][K^2]   the maps of Algorithm 4 */
     real *l, *g;                /* [h][K^2], [Q] one token: logits, then weights; the final module's convolution */
 };

@@ -23,7 +23,7 @@
 
 struct hilo_plain {
     size_t R;                   /* queries of Lo-Fi: N, or n with --pooled-queries */
-    struct linear h_qkv, h_proj, l_q, l_kv, l_proj;
+    struct hilo_maps maps;
     real *padding;              /* [3hd]: of a padding token; its query is not used*/
     real *high_qkv, *high_z;    /* [B][N][3hd], [B][N][hd] */
     real *window_k, *window_v;  /* per thread, [s^2][c]: one head of a window */
@@ -110,9 +110,9 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 2: queries, keys and values. */
-    team_linear(t, f->high_qkv, 3 * hd, t->x, C, &f->h_qkv, t->images * N);
-    team_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : t->x, C, &f->l_q, t->images * R);
-    team_linear(t, f->low_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n);
+    team_linear(t, f->high_qkv, 3 * hd, t->x, C, &f->maps.h_qkv, t->images * N);
+    team_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : t->x, C, &f->maps.l_q, t->images * R);
+    team_linear(t, f->low_kv, 2 * ld, f->pooled, C, &f->maps.l_kv, t->images * n);
     team_barrier(t);
 
     /* Step 3: attention, head by head. */
@@ -121,14 +121,15 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 4: the output projections write the two branches next to each other (Eq. 6). */
-    team_linear(t, t->y, C, f->high_z, hd, &f->h_proj, t->images * N);
-    team_linear(t, f->low ? f->low : t->y + hd, f->low ? ld : C, f->low_z, ld, &f->l_proj, t->images * R);
+    team_linear(t, t->y, C, f->high_z, hd, &f->maps.h_proj, t->images * N);
+    team_linear(t, f->low ? f->low : t->y + hd, f->low ? ld : C, f->low_z, ld, &f->maps.l_proj, t->images * R);
     if (!f->low) return;
 
     /* Step 5: with --pooled-queries, interpolate between the windows. */
     team_barrier(t);
     for (size_t row; team_next(t, t->images * p->H, &row);) {
-        const struct small_map map = {f->low + row / p->H * n * ld, p->windows.rows, p->windows.columns, ld};
+        size_t image = row / p->H;
+        const struct small_map map = {f->low + image * n * ld, p->windows.rows, p->windows.columns, ld};
         bilinear_row(t->y + row * p->W * C + hd, C, p->W, &map, row % p->H, map.rows * p->s, map.columns * p->s);
     }
 }
@@ -148,11 +149,7 @@ static status prepare(struct plan *plan)
     size_t B = p->B, N = p->N, n = p->n, C = p->C, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : N;
 
     f->R = R;
-    linear_prepare(&f->h_qkv, &linear_as_it_lies, arena, C, 3 * hd);
-    linear_prepare(&f->h_proj, &linear_as_it_lies, arena, hd, hd);
-    linear_prepare(&f->l_q, &linear_as_it_lies, arena, C, ld);
-    linear_prepare(&f->l_kv, &linear_as_it_lies, arena, C, 2 * ld);
-    linear_prepare(&f->l_proj, &linear_as_it_lies, arena, ld, ld);
+    hilo_maps_prepare(&f->maps, arena, p);
     arena_reals(arena, PERSISTENT, &f->padding, "the query, key and value of a padding token", 3, hd);
     arena_reals(arena, PER_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, N, hd, 3);
     arena_reals(arena, PER_RUN, &f->high_z, "Hi-Fi's heads side by side", B, N, hd);
@@ -171,11 +168,7 @@ static status load(struct plan *plan)
     const struct hilo_problem *p = plan->params;
     struct hilo_plain *f = plan->state;
 
-    linear_load(&f->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
-    linear_load(&f->h_proj, 0, p->hd, p->h_proj, p->h_proj_b);
-    linear_load(&f->l_q, 0, p->ld, p->l_q, p->l_q_b);
-    linear_load(&f->l_kv, 0, 2 * p->ld, p->l_kv, p->l_kv_b);
-    linear_load(&f->l_proj, 0, p->ld, p->l_proj, p->l_proj_b);
+    hilo_maps_load(&f->maps, p);
     for (size_t ch = 0; ch < 3 * p->hd; ch++) f->padding[ch] = p->h_qkv_b ? p->h_qkv_b[ch] : 0;
     return status_ok();
 }

@@ -21,7 +21,8 @@
 
 /* Tensors of all images. */
 struct sra_plain {
-    struct linear query, convolution, key_value, output;
+    struct sra_maps maps;
+    struct linear convolution;
     real *q;                    /* [B][N][C] */
     real *patches;              /* [B][M][C][s^2], NULL if s = 1 */
     real *reduced;              /* [B][M][C], NULL if s = 1 */
@@ -55,7 +56,7 @@ static void run_chunk(const struct team *t)
 {
     const struct sra_problem *p = t->plan->params;
     const struct sra_plain *f = t->plan->state;
-    size_t N = p->N, M = p->M, C = p->C, T = p->s * p->s, patches = f->reduced ? t->images * M : 0;
+    size_t N = p->N, M = p->M, C = p->C, T = p->s * p->s, rows = f->reduced ? t->images * M : 0;
     real *joined = p->w_o ? f->joined : t->y;
     const struct branch heads = {
         .core = one_head, .heads = p->h, .parts = 1, .channels = p->c, .queries = N, .keys = M,
@@ -63,16 +64,16 @@ static void run_chunk(const struct team *t)
     };
 
     /* Step 1: the convolution turns each patch into one token; layer norm. */
-    for (size_t m; team_next(t, patches, &m);) patch_row(f->patches + m * C * T, t->x + m / M * N * C, p, m % M);
+    for (size_t m; team_next(t, rows, &m);) patch_row(f->patches + m * C * T, t->x + m / M * N * C, p, m % M);
     team_barrier(t);
-    team_linear(t, f->reduced, C, f->patches, C * T, &f->convolution, patches);
+    team_linear(t, f->reduced, C, f->patches, C * T, &f->convolution, rows);
     team_barrier(t);
-    for (size_t m; team_next(t, patches, &m);) layer_norm(f->reduced + m * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
+    for (size_t m; team_next(t, rows, &m);) layer_norm(f->reduced + m * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
     team_barrier(t);
 
     /* Step 2: queries of tokens, keys and values of patches. */
-    team_linear(t, f->q, C, t->x, C, &f->query, t->images * N);
-    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M);
+    team_linear(t, f->q, C, t->x, C, &f->maps.query, t->images * N);
+    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->maps.key_value, t->images * M);
     team_barrier(t);
 
     /* Step 3: attention, head by head. */
@@ -80,7 +81,7 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 4: the output projection mixes the heads. */
-    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->output, t->images * N);
+    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->maps.output, t->images * N);
 }
 
 /* ---- the form around it -------------------------------------------------------- */
@@ -99,10 +100,8 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
     size_t B = p->B, N = p->N, M = p->M, C = p->C, T = p->s * p->s, reduced = p->s > 1 ? B : 0;
 
-    linear_prepare(&f->query, &linear_as_it_lies, arena, C, C);
+    sra_maps_prepare(&f->maps, arena, p);
     linear_prepare(&f->convolution, &linear_as_it_lies, arena, C * T, reduced ? C : 0);
-    linear_prepare(&f->key_value, &linear_as_it_lies, arena, C, 2 * C);
-    linear_prepare(&f->output, &linear_as_it_lies, arena, C, C);
     arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C);
     arena_reals(arena, PER_RUN, &f->patches, "the patches", reduced, M, C, T);
     arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", reduced, M, C);
@@ -116,10 +115,8 @@ static status load(struct plan *plan)
     const struct sra_problem *p = plan->params;
     struct sra_plain *f = plan->state;
 
-    linear_load(&f->query, 0, p->C, p->w_q, p->b_q);
+    sra_maps_load(&f->maps, p);
     if (p->s > 1) linear_load(&f->convolution, 0, p->C, p->sr_w, p->sr_b);
-    linear_load(&f->key_value, 0, 2 * p->C, p->w_kv, p->b_kv);
-    linear_load(&f->output, 0, p->C, p->w_o, p->b_o);
     return status_ok();
 }
 

@@ -1,7 +1,7 @@
 """draw.py -- measures on this machine and draws the figures
 
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
-                            [--max-memory 8G] [--resume] [--timed] [CHAPTER...]
+                            [--max-memory 8G] [--resume] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
@@ -11,7 +11,6 @@ committed data), roughly kept; 0 only draws the tables of --tables (the output f
 forms may take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed
 tables.  `commit` copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out
 chapters that the output folder has from the same programs and settings: an interrupted run goes on where it was.
---timed measures times alone, and takes tables that are only computed from figures/.
 """
 import argparse
 import datetime
@@ -57,7 +56,6 @@ class Run:
     def __init__(self, options, work):
         self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
-        self.timed = vars(options).get("timed")
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
     @staticmethod
@@ -118,8 +116,6 @@ class Run:
 
     def map(self, name, *words):
         """A table that a program computes: chopd-boxes and networks-profile time something, and are in C."""
-        if self.timed and name not in ("chopd-boxes", "networks-profile", "networks-share"):
-            return
         self.say(f"compute {name}")
         if name in ("chopd-boxes", "networks-profile"):
             lines = self.program("figures/bench/" + name, *words)
@@ -153,7 +149,7 @@ def redraw(name, options):
                     shutil.copy(path, work)
         else:
             chapter.tables(run)
-        if chapter.layers and not options.timed:
+        if chapter.layers:
             run.say("count requests of the CUDA versions")
             run.write(name + "-cuda", [line for words in chapter.layers
                                        for line in run.program("figures/bench/cuda", *words.split())])
@@ -187,14 +183,6 @@ def commit(folder, names):
     main(["--budget", "0", "gap"])
 
 
-def commit(folder, names):
-    for name in names:
-        for own in chapters.CHAPTERS[name].files:
-            for path in glob.glob(os.path.join(folder, own + "*.[ts][sv][vg]")):
-                shutil.copyfile(path, place(HERE, os.path.basename(path)))
-    main(["--budget", "0", "gap"])
-
-
 def size(word):
     """Bytes of a word such as 512M, at most three quarters of the machine's."""
     found = re.fullmatch(r"([0-9.]+)([KMGT]?)", word)
@@ -212,8 +200,6 @@ def usage(message):
 def main(words):
     if words[:1] == ["slides"] and len(words) == 2:
         return slides(words[1])
-    if words[:1] == ["commit"] and len(words) > 2:
-        return commit(words[1], words[2:])
     if words[:1] == ["commit"] and len(words) > 1:
         return commit(words[1], words[2:])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")
@@ -224,7 +210,6 @@ def main(words):
     parser.add_argument("--tables")
     parser.add_argument("--max-memory", type=size)
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--timed", action="store_true")
     parser.add_argument("chapters", nargs="*")
     parser.error = usage
     options = parser.parse_args(words)

@@ -77,7 +77,7 @@ void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hi
 /* Tensors of all images. */
 struct hilo_naive {
     size_t R;                   /* queries of Lo-Fi: M, or n with --pooled-queries */
-    struct linear h_qkv, h_proj, l_q, l_kv, l_proj;
+    struct hilo_maps maps;
     real *padded;               /* [B][M][C] */
     real *mask;                 /* [M][M] */
     real *high_qkv, *high_z, *high;         /* [B][M][3hd], [B][M][hd], [B][M][hd] */
@@ -128,9 +128,9 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 2: queries, keys and values. */
-    team_linear(t, f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M);
-    team_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R);
-    team_linear(t, f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n);
+    team_linear(t, f->high_qkv, 3 * hd, f->padded, C, &f->maps.h_qkv, t->images * M);
+    team_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->maps.l_q, t->images * R);
+    team_linear(t, f->window_kv, 2 * ld, f->pooled, C, &f->maps.l_kv, t->images * n);
     team_barrier(t);
     for (size_t b; ld && team_next(t, t->images, &b);)
         hilo_naive_carry(f->low_kv + b * M * 2 * ld, f->window_kv + b * n * 2 * ld, p, 2 * ld);
@@ -142,8 +142,8 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 4: the output projections mix the heads of a branch. */
-    team_linear(t, f->high, hd, f->high_z, hd, &f->h_proj, t->images * M);
-    team_linear(t, f->low, ld, f->low_z, ld, &f->l_proj, t->images * R);
+    team_linear(t, f->high, hd, f->high_z, hd, &f->maps.h_proj, t->images * M);
+    team_linear(t, f->low, ld, f->low_z, ld, &f->maps.l_proj, t->images * R);
     team_barrier(t);
 
     /* Step 5: both branches side by side (Eq. 6), without the padding. */
@@ -175,11 +175,7 @@ static status prepare(struct plan *plan)
 
     /* Step 1: the maps. */
     f->R = R;
-    linear_prepare(&f->h_qkv, &linear_as_it_lies, arena, C, 3 * hd);
-    linear_prepare(&f->h_proj, &linear_as_it_lies, arena, hd, hd);
-    linear_prepare(&f->l_q, &linear_as_it_lies, arena, C, ld);
-    linear_prepare(&f->l_kv, &linear_as_it_lies, arena, C, 2 * ld);
-    linear_prepare(&f->l_proj, &linear_as_it_lies, arena, ld, ld);
+    hilo_maps_prepare(&f->maps, arena, p);
 
     /* Step 2: the tensors of both branches. */
     arena_reals(arena, PER_RUN, &f->padded, "the padded plane", B, M, C);
@@ -203,11 +199,7 @@ static status load(struct plan *plan)
     const struct hilo_problem *p = plan->params;
     struct hilo_naive *f = plan->state;
 
-    linear_load(&f->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
-    linear_load(&f->h_proj, 0, p->hd, p->h_proj, p->h_proj_b);
-    linear_load(&f->l_q, 0, p->ld, p->l_q, p->l_q_b);
-    linear_load(&f->l_kv, 0, 2 * p->ld, p->l_kv, p->l_kv_b);
-    linear_load(&f->l_proj, 0, p->ld, p->l_proj, p->l_proj_b);
+    hilo_maps_load(&f->maps, p);
     if (p->hd) hilo_naive_mask(f->mask, p);
     return status_ok();
 }

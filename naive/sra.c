@@ -30,7 +30,7 @@ void sra_naive_convolve(real *reduced, const real *x, const struct sra_problem *
 
 /* Tensors of all images. */
 struct sra_naive {
-    struct linear query, key_value, output;
+    struct sra_maps maps;
     real *q;                    /* [B][N][C] */
     real *reduced;              /* [B][M][C], NULL if s = 1 */
     real *kv;                   /* [B][M][2C] */
@@ -64,8 +64,8 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 2: queries of tokens, keys and values of patches. */
-    team_linear(t, f->q, C, t->x, C, &f->query, t->images * N);
-    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M);
+    team_linear(t, f->q, C, t->x, C, &f->maps.query, t->images * N);
+    team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->maps.key_value, t->images * M);
     team_barrier(t);
 
     /* Step 3: the equation, head by head. */
@@ -73,7 +73,7 @@ static void run_chunk(const struct team *t)
     team_barrier(t);
 
     /* Step 4: the output projection mixes the heads. */
-    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->output, t->images * N);
+    if (p->w_o) team_linear(t, t->y, C, joined, C, &f->maps.output, t->images * N);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
@@ -90,9 +90,7 @@ static status prepare(struct plan *plan)
     struct arena *arena = &plan->arena;
     size_t B = p->B, N = p->N, M = p->M, C = p->C;
 
-    linear_prepare(&f->query, &linear_as_it_lies, arena, C, C);
-    linear_prepare(&f->key_value, &linear_as_it_lies, arena, C, 2 * C);
-    linear_prepare(&f->output, &linear_as_it_lies, arena, C, C);
+    sra_maps_prepare(&f->maps, arena, p);
     arena_reals(arena, PER_RUN, &f->q, "the query", B, N, C);
     arena_reals(arena, PER_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C);
     arena_reals(arena, PER_RUN, &f->kv, "key and value", B, M, C, 2);
@@ -106,9 +104,7 @@ static status load(struct plan *plan)
     const struct sra_problem *p = plan->params;
     struct sra_naive *f = plan->state;
 
-    linear_load(&f->query, 0, p->C, p->w_q, p->b_q);
-    linear_load(&f->key_value, 0, 2 * p->C, p->w_kv, p->b_kv);
-    linear_load(&f->output, 0, p->C, p->w_o, p->b_o);
+    sra_maps_load(&f->maps, p);
     return status_ok();
 }
 

@@ -75,6 +75,24 @@ static status resolve(void *params, const struct problem *problem)
     return windows_create(&p->padded, &padded, p->s);
 }
 
+void hilo_maps_prepare(struct hilo_maps *maps, struct arena *arena, const struct hilo_problem *p)
+{
+    linear_prepare(&maps->h_qkv, &linear_as_it_lies, arena, p->C, 3 * p->hd);
+    linear_prepare(&maps->h_proj, &linear_as_it_lies, arena, p->hd, p->hd);
+    linear_prepare(&maps->l_q, &linear_as_it_lies, arena, p->C, p->ld);
+    linear_prepare(&maps->l_kv, &linear_as_it_lies, arena, p->C, 2 * p->ld);
+    linear_prepare(&maps->l_proj, &linear_as_it_lies, arena, p->ld, p->ld);
+}
+
+void hilo_maps_load(struct hilo_maps *maps, const struct hilo_problem *p)
+{
+    linear_load(&maps->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
+    linear_load(&maps->h_proj, 0, p->hd, p->h_proj, p->h_proj_b);
+    linear_load(&maps->l_q, 0, p->ld, p->l_q, p->l_q_b);
+    linear_load(&maps->l_kv, 0, 2 * p->ld, p->l_kv, p->l_kv_b);
+    linear_load(&maps->l_proj, 0, p->ld, p->l_proj, p->l_proj_b);
+}
+
 double hilo_projections(const struct hilo_problem *p, size_t tokens)
 {
     double N = (double)tokens, n = (double)p->n, C = (double)p->C, hd = (double)p->hd, ld = (double)p->ld;

@@ -63,6 +63,7 @@
 #ifndef TWICETOLD_HILO_H
 #define TWICETOLD_HILO_H
 
+#include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
@@ -83,6 +84,12 @@ struct hilo_problem {
     const real *h_qkv, *h_qkv_b, *h_proj, *h_proj_b;    /* as above, or NULL */
     const real *l_q, *l_q_b, *l_kv, *l_kv_b, *l_proj, *l_proj_b;
 };
+
+/* The projections as the naive and the plain form hold them: each by itself, its weights as they lie. */
+struct hilo_maps { struct linear h_qkv, h_proj, l_q, l_kv, l_proj; };
+
+void hilo_maps_prepare(struct hilo_maps *maps, struct arena *arena, const struct hilo_problem *p);
+void hilo_maps_load(struct hilo_maps *maps, const struct hilo_problem *p);
 
 /* Multiply-adds of the projections of the whole batch, if a form projects this many tokens of an image: N or M. */
 double hilo_projections(const struct hilo_problem *p, size_t tokens);

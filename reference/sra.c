@@ -64,6 +64,20 @@ static status resolve(void *params, const struct problem *problem)
     return names.error.code ? names.error : s;
 }
 
+void sra_maps_prepare(struct sra_maps *maps, struct arena *arena, const struct sra_problem *p)
+{
+    linear_prepare(&maps->query, &linear_as_it_lies, arena, p->C, p->C);
+    linear_prepare(&maps->key_value, &linear_as_it_lies, arena, p->C, 2 * p->C);
+    linear_prepare(&maps->output, &linear_as_it_lies, arena, p->C, p->C);
+}
+
+void sra_maps_load(struct sra_maps *maps, const struct sra_problem *p)
+{
+    linear_load(&maps->query, 0, p->C, p->w_q, p->b_q);
+    linear_load(&maps->key_value, 0, 2 * p->C, p->w_kv, p->b_kv);
+    linear_load(&maps->output, 0, p->C, p->w_o, p->b_o);
+}
+
 double sra_multiply_adds(const void *params)
 {
     const struct sra_problem *p = params;

@@ -40,6 +40,7 @@
 #ifndef TWICETOLD_SRA_H
 #define TWICETOLD_SRA_H
 
+#include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
@@ -58,6 +59,12 @@ struct sra_problem {
     real scale;                 /* 1/sqrt(c), or --scale */
     const real *w_q, *b_q, *sr_w, *sr_b, *norm_g, *norm_b, *w_kv, *b_kv, *w_o, *b_o;    /* as above, or NULL */
 };
+
+/* The projections as the naive and the plain form hold them, their weights as they lie. */
+struct sra_maps { struct linear query, key_value, output; };
+
+void sra_maps_prepare(struct sra_maps *maps, struct arena *arena, const struct sra_problem *p);
+void sra_maps_load(struct sra_maps *maps, const struct sra_problem *p);
 
 /* Multiply-adds of projections, convolution and attention, without the norm. */
 double sra_multiply_adds(const void *params);

@@ -247,10 +247,6 @@ def drawing_of(name):
     return glob.glob(f'figures/*/{name}.svg')[0]
 
 
-def drawing_of(name):
-    return glob.glob(f'figures/*/{name}.svg')[0]
-
-
 def picture(path, words):
     return f'<a href="{path}"><img src="{path}" alt="{words}"></a>'
 

@@ -171,10 +171,6 @@ def table_of(name):
     return glob.glob(f'figures/*/{name}.tsv')[0]
 
 
-def table_of(name):
-    return glob.glob(f'figures/*/{name}.tsv')[0]
-
-
 def records(name, **only):
     """Rows of a table in figures/ with these values."""
     names, rows, _ = read_table(table_of(name))

@@ -435,7 +435,8 @@ def hilo_parts(run):
     parts = (("windows", "windows of 2×2 alone, α = 0"), ("pooled", "pooled keys alone, α = 1"))
     sheet = Sheet("Time of one layer whose heads are all Hi-Fi’s, or all Lo-Fi’s", high=520, letters=14, foot=[
         "384 channels, 12 heads, s = 2, batch 1, one thread, float.", SCALAR,
-        *(f"α = {n}, {fits.told(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)), table.measured()])
+        *(f"α = {n}, {fits.factors_in_words(table, key, CHAIN)}" for n, (key, _) in enumerate(parts)),
+        table.measured()])
     sheet.legend((form, FORMS[form]) for form in CHAIN)
     rows = [row for row in table.rows if row["series"] in dict(parts)]
     last, times = (max(float(row[column]) for row in rows) for column in ("tokens", "median_seconds"))

@@ -213,7 +213,7 @@ def factor(rows, column):
 FACTORS = (("median_seconds", "time"), ("multiply_adds", "multiply-adds"), ("peak_bytes", "memory"))
 
 
-def told(table, series, chain, timed=True):
+def factors_in_words(table, series, chain, timed=True):
     """The factors between the forms of a chain, at the largest size where all were measured, in a sentence."""
     rows, steps = together(table, series, chain)[-1], []
     for pair in zip(rows, rows[1:]):

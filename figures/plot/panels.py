@@ -50,7 +50,7 @@ def scaling(table, quantity, lines, layer, remark="", guides=False, title="", ch
     """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, bars are
     quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM: (name,
     colour, weight)}, the last on top; remark: a line at the foot, or a function of the sweep; chains: (series, forms)
-    whose steps are drawn and told."""
+    whose factors are drawn, and written at the foot."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -60,7 +60,7 @@ def scaling(table, quantity, lines, layer, remark="", guides=False, title="", ch
     foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
             "  Crosses: not run." * crossed,
             fits.FITTED * any("N^" in name for _, _, name, _ in ends), SCALAR * bool(chains and quantity == "time"),
-            *(fits.told(table, *chain, quantity == "time") for chain in chains),
+            *(fits.factors_in_words(table, *chain, quantity == "time") for chain in chains),
             remark(sweep) if callable(remark) else remark, table.measured() * (quantity != "work")]
     foot = [line for line in foot if line]
     sheet = Sheet(title or heading, high=468 + 18 * len(foot), foot=foot)
