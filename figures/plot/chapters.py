@@ -167,6 +167,7 @@ def structsa_tables(run):
         run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} --form plain fast --grid {large}", 50, 3)
 
     run.table("structsa-shape")
+    each = 60
     for D in (1, 2, 4, 8, 16):
         run.sweep(f"D={D}", f"structsa {head} --kernel 3x3 --sizes D={D}", each)
     for window in windows.split():
@@ -418,7 +419,7 @@ def hilo_tables(run):
     run.table("hilo-alpha")
     for low in lows:
         alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # a little more, so that rounding down finds them
-        run.sweep(str(low), f"{layers['hilo']} --alpha {alpha} --grid {planes} {layer}", 400)
+        run.sweep(str(low), f"{layers['hilo']} --alpha {alpha} --grid {planes} {layer}", 80)
     run.map("hilo-cost")
     run.map("hilo-spectrum")
     run.map("hilo-alias")
@@ -445,7 +446,8 @@ def hilo_parts(run):
                             xtics=tics((16, 196, 3136)), bare=n > 0, heading=heading, xlabel="tokens N")
         sheet.curves(panel, {form: (form, FORMS[form]) for form in CHAIN},
                      lambda form: table.points("tokens", "median_seconds", series=key, form=form), named=False)
-        steps(sheet, panel, table, "median_seconds", key, CHAIN)
+        steps(sheet, panel, table, "median_seconds", key, CHAIN,
+              [table.points("tokens", "median_seconds", series=key, form=form) for form in CHAIN])
     return sheet
 
 
@@ -866,10 +868,10 @@ def ladder(name, start):
         layer = table.notes["ladder"].split(" --without")[0]
         return counts(f"{start} to nearly the fast form", columns, [("", steps), ("", fast)], [
             table.measured(), f"Layer: {layer}; projections are in it, not in the bytes.",
-            "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."],
-            240, 720)
+            "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10.",
+            SCALAR], 240, 720)
     return layout
 
 
-Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention, from the equation"),
+Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention, from the plain form"),
                                       "ladder-lisa": ladder("ladder-lisa", "LiSA, from the plain form")})

@@ -206,6 +206,12 @@ def together(table, series, forms):
     return [[rows[size] for rows in at] for size in at[0] if all(size in rows for rows in at)]
 
 
+def dense(points):
+    """A curve on log-log axes with seven more points between any two."""
+    return [tuple(a ** (1 - part / 8) * b ** (part / 8) for a, b in zip(*pair))
+            for pair in zip(points or (), (points or ())[1:]) for part in range(9)]
+
+
 def factor(rows, column):
     return float(rows[0][column]) / float(rows[1][column])
 

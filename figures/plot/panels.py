@@ -33,17 +33,25 @@ QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
               "work": ("multiply_adds", "Multiply-adds of one layer, by formula", POWERS)}
 
 
-def steps(sheet, panel, table, column, series, chain):
-    """At the largest size where all forms of a chain were measured, a stroke from each to the next, and the factor."""
+def steps(sheet, panel, table, column, series, chain, curves):
+    """At the largest size where all forms of a chain were measured, a stroke from each to the next, and the factor next
+    to it, where the fewest of the curves pass."""
+    drawn = [panel.at(*point) for curve in curves for point in fits.dense(curve)]
+
+    def passing(left, y, wide):
+        return sum(left - 3 < x < left + wide + 3 and abs(y - at) < 9 for x, at in drawn)
     rows = fits.together(table, series, chain)[-1]
     for pair in zip(rows, rows[1:]):
         (x, above), (_, below) = (panel.at(int(row["tokens"]), float(row[column])) for row in pair)
         if abs(above - below) > 12:
             text = fits.three(fits.factor(pair, column)) + "×"
             sheet.line([(x, above), (x, below)], INK, 1.2)
-            left = x + 4 if x < panel.right - 40 else x - width(text, 13) - 6       # names of lines are to the right
-            sheet.fill(left - 1, (above + below) / 2 - 8, width(text, 13) + 2, 16, WHITE)
-            sheet.write(text, left, (above + below) / 2, 13)
+            wide = width(text, 13)
+            sides = [x + 4] * (x < panel.right - 40) + [x - wide - 6]               # names of lines are to the right
+            left, y = min(((left, above + part * (below - above)) for part in (0.5, 0.35, 0.65, 0.2, 0.8)
+                           for left in sides), key=lambda place: passing(*place, wide))
+            sheet.fill(left - 1, y - 8, wide + 2, 16, WHITE)
+            sheet.write(text, left, y, 13)
 
 
 def scaling(table, quantity, lines, layer, remark="", guides=False, title="", chains=()):
@@ -84,7 +92,8 @@ def scaling(table, quantity, lines, layer, remark="", guides=False, title="", ch
         if sweep.cross(key):
             panel.line([sweep.cross(key)], colour, 0, dot=0.9, point=2)
     for series, chain in chains:
-        steps(sheet, panel, table, column, series, chain)
+        steps(sheet, panel, table, column, series, chain,
+              [curve for key in lines for curve in (sweep.points(key), sweep.estimate(key))])
     sheet.label_ends(panel, ends, 14)
     return sheet
 
