@@ -18,13 +18,13 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
-/* With and without activation; enough images for one per thread, and one left over. */
+/* With and without activation; enough images that both threads surely take some, and one left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
     {"--activation none", 2, 7, "M=5 N=3 D=18 R=2", ""},
     {"", 1, 16, "M=6 N=6 D=16 R=40", ""},
-    {"", 33, 8, "M=8 N=9 D=8 R=64", ""},
+    {"", 513, 8, "M=8 N=9 D=8 R=64", ""},
     {0},
 };
 
@@ -99,7 +99,7 @@ static const struct battery_case sizes[] = {
     {"--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4", ""},
     {"--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1", ""},
     {"--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1", ""},
-    {"--grid 6x5 --gate-size 3", 33, 4, "D=4 R=16 G=2 S=4", ""},
+    {"--grid 6x5 --gate-size 3", 513, 4, "D=4 R=16 G=2 S=4", ""},
     {0},
 };
 
