@@ -136,7 +136,7 @@ static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, 
 
 /* The mean over the smallest box is the token that it lies in.  The naive form divides by one side and then by the
  * other, since the area may underflow.  Tolerance: that of two forms. */
-START_TEST(smallest_boxes_are_accepted)
+TEST(smallest_boxes_are_accepted)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
     struct fixture t = fixture("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
@@ -149,11 +149,10 @@ START_TEST(smallest_boxes_are_accepted)
         }
     property_one_function(&t, "small boxes", layer_tolerance(&t.problem));
 }
-END_TEST
 
 /* ChoP'D, Eq. 8-10, by hand: tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
  * token's centre.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
-START_TEST(two_tokens_are_pooled_by_hand)
+TEST(two_tokens_are_pooled_by_hand)
 {
     struct fixture t = fixture("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
     static const struct { const char *name; real value; } is[] = {
@@ -167,11 +166,10 @@ START_TEST(two_tokens_are_pooled_by_hand)
         ck_assert(y[1] == (real)2.5 * 4 + 1);
     }
 }
-END_TEST
 
 /* Tolerance in float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round once:
  * 3 u.  In double: half an ulp of the C library's erf, and three roundings: 4 u. */
-START_TEST(gelu_in_lanes_is_gelu)
+TEST(gelu_in_lanes_is_gelu)
 {
     double worst = 0;
     real zero[2 * LANES] = {0};
@@ -194,7 +192,6 @@ START_TEST(gelu_in_lanes_is_gelu)
     ck_assert(isinf(ends[2]) && ends[2] > 0);
     ck_assert(ends[3] == 0);
 }
-END_TEST
 
 /* ChoP'D, Eq. 8: boxes must have an inside and finite edges. */
 static const struct { double box[4]; const char *text; } bad_box[] = {
@@ -207,7 +204,7 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
     {{-1, -1, 1, INFINITY}, "tensor boxes"},
     {{-1, -1, 1, 1}, NULL},
 };
-START_TEST(boxes_without_an_inside_are_rejected)
+TESTS(boxes_without_an_inside_are_rejected, COUNT(bad_box))
 {
     struct tensors file = file_of("x 1x4x2 u4 2x3 boxes 3x1x4 mix 3x1 phi_w1 2x2x3x3 phi_b1 2 phi_w2 3x2 phi_b2 3 "
                                   "u5 2x3 b 2", "");
@@ -218,7 +215,6 @@ START_TEST(boxes_without_an_inside_are_rejected)
     if (bad_box[_i].text) rejected(s, STATUS_BAD_INPUT, bad_box[_i].text);
     else succeeds(s);
 }
-END_TEST
 
 /* Boxes of h x w tokens, both odd, centred on the token. */
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
@@ -226,7 +222,7 @@ static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {
 /* ChoP'D, Sec. 2.3: means over boxes have the error of running sums along one axis, not that of an integral image.  A
  * running sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  Squares: 2 W^2 / 9 over w^2 for the two
  * ends of a row, h times H^2 / 9 over h^2 for the columns; times the factor of chance() (roundoff.h). */
-START_TEST(pooling_error_is_that_of_running_sums)
+TESTS(pooling_error_is_that_of_running_sums, COUNT(pooled))
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
     const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
@@ -253,11 +249,10 @@ START_TEST(pooling_error_is_that_of_running_sums)
            chance(entries) * sqrt(2 * along / 9 + down / 9) * UNIT_ROUNDOFF);
     arena_release(&arena);
 }
-END_TEST
 
 /* Random boxes: centres are 3 z for normal z, half a side is 1/4 + 3 |z|.  Tolerance: five standard errors of the mean
  * and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
-START_TEST(random_boxes_lie_around_their_token)
+TEST(random_boxes_lie_around_their_token)
 {
     struct fixture t = fixture("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
     const real *box = problem_tensor(&t.problem, "boxes");
@@ -276,7 +271,6 @@ START_TEST(random_boxes_lie_around_their_token)
         within("mean of half a side", fabs(half[a] / n - 0.25 - 3 * 0.79788456), 5 * 3 * sqrt(0.36338023 / n));
     }
 }
-END_TEST
 
 /* PyTorch's y is exact here, so golden vectors allow half the difference of two forms. */
 int main(void)
@@ -296,16 +290,9 @@ int main(void)
         .golden = golden, .errors = errors, .counted = counted, .projections = gate,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_create("ChoP'D");
+    Suite *suite = suite_of_tests("ChoP'D");
     add_battery(suite, &fc_tables);
     add_battery(suite, &cp_tables);
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "boxes, GELU, errors");
-    tcase_add_test(special, smallest_boxes_are_accepted);
-    tcase_add_test(special, two_tokens_are_pooled_by_hand);
-    tcase_add_test(special, gelu_in_lanes_is_gelu);
-    tcase_add_loop_test(special, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
-    tcase_add_loop_test(special, pooling_error_is_that_of_running_sums, 0, (int)COUNT(pooled));
-    tcase_add_test(special, random_boxes_lie_around_their_token);
     return run_suite(suite);
 }

@@ -66,7 +66,7 @@ static struct one_case smaller(struct one_case one)
     return one;
 }
 
-START_TEST(kernel_versions_have_the_properties_of_forms)
+TESTS(kernel_versions_have_the_properties_of_forms, plain_count)
 {
     struct one_case one = smaller(cases[_i]);
     const struct form *version;
@@ -78,12 +78,9 @@ START_TEST(kernel_versions_have_the_properties_of_forms)
         if (first) form_without_memory(&t, version);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cuda properties");
     enumerate_cases(operator_at);
-    tcase_add_loop_test(add_case(suite, "properties"), kernel_versions_have_the_properties_of_forms, 0, plain_count);
-    return run_suite(suite);
+    return run_tests("cuda properties");
 }

@@ -123,13 +123,18 @@ status problem_draw(struct problem *p, uint64_t seed, real **block)
 /* ---- claims ------------------------------------------------------------- */
 
 #undef add_case
-TCase *add_case(Suite *suite, const char *name);
-
 TCase *exact_case(Suite *suite, const char *name)
 {
     TCase *c = add_case(suite, name);
     tcase_set_timeout(c, 600);
     return c;
+}
+
+int exact_tests(const char *name)
+{
+    Suite *suite = suite_create(name);
+    add_tests(exact_case(suite, "tests"));
+    return run_suite(suite);
 }
 
 /* The reason that skipped.tsv states for a test, or for a test and its index; NULL if it runs. */

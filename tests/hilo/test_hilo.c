@@ -130,7 +130,7 @@ static double stated(const struct problem *p, const struct form *form)
 
 /* HiLo, A.4: "interpolation (e.g. bilinear)".  A window's row lies at the window's centre (align_corners = false).
  * Expected values by hand: exact for windows of 4; for windows of 3 within 4 u of values up to 3. */
-START_TEST(window_rows_are_interpolated_bilinearly)
+TEST(window_rows_are_interpolated_bilinearly)
 {
     static const real four[] = {0, 0, 1, 3, 5, 7, 8, 8}, three[] = {0, 0, 1, 2, 3, 3};
     struct hilo_problem z = sizes_of("--grid 4x8 --window 4 --pooled-queries", 1, 1);
@@ -141,7 +141,6 @@ START_TEST(window_rows_are_interpolated_bilinearly)
     hilo_naive_spread(tokens, other, &u, 1);
     for (size_t i = 0; i < 18; i++) within("thirds", fabs((double)(tokens[i] - three[i / 3])), 4 * 3 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 /* HiLo, Sec. 4.1, "Head splitting": Lo-Fi has floor(alpha h) heads, computed in double (0.29 * 100 < 29).  Tab. 7: with
  * windows of one token it has all heads. */
@@ -150,23 +149,22 @@ static const struct { const char *options; size_t low, high; } split[] = {
     {"--heads 1 --alpha 0.99", 0, 1}, {"--heads 100 --alpha 0.29", 28, 72}, {"--heads 10 --alpha 0.7", 7, 3},
     {"--heads 12 --alpha 0 --window 1", 12, 0},
 };
-START_TEST(heads_are_split_in_whole_numbers)
+TESTS(heads_are_split_in_whole_numbers, COUNT(split))
 {
     char options[64];
     snprintf(options, sizeof options, "--grid 2x2 %s", split[_i].options);
     struct hilo_problem z = sizes_of(options, 1, 300);
     ck_assert(z.ld == split[_i].low * z.c && z.hd == split[_i].high * z.c);
 }
-END_TEST
 
 /* Hi-Fi, plain and fast: NaN in token (3, 2) of 5 x 7 reaches only its own window, although windows share vectors.  In
  * the naive form it reaches all windows, as the mask's zero weights multiply it. */
-START_TEST(nan_stays_in_its_window)
+TESTS(nan_stays_in_its_window, 3)
 {
     char options[64];
-    snprintf(options, sizeof options, "--grid 5x7 --heads 3 --alpha 0 --window %d", _i);
+    snprintf(options, sizeof options, "--grid 5x7 --heads 3 --alpha 0 --window %d", _i + 2);
     struct fixture t = fixture(options, &hilo, 2, 9, "", "");
-    size_t s = (size_t)_i;
+    size_t s = (size_t)_i + 2;
     real *x = copy(t.x, t.inputs);
     x[35 * 9 + (3 * 7 + 2) * 9] = (real)NAN;
     for (int f = 0; f < 2; f++) {
@@ -179,7 +177,6 @@ START_TEST(nan_stays_in_its_window)
         }
     }
 }
-END_TEST
 
 int main(void)
 {
@@ -188,11 +185,7 @@ int main(void)
         .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_create("HiLo");
+    Suite *suite = suite_of_tests("HiLo");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "interpolation, heads, NaN");
-    tcase_add_test(special, window_rows_are_interpolated_bilinearly);
-    tcase_add_loop_test(special, heads_are_split_in_whole_numbers, 0, (int)COUNT(split));
-    tcase_add_loop_test(special, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

@@ -118,7 +118,7 @@ static double stated(const struct problem *p, const struct form *form)
 static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
     {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
 };
-START_TEST(pairs_across_a_seam_are_not_multiplied)
+TESTS(pairs_across_a_seam_are_not_multiplied, COUNT(pairs))
 {
     struct fixture t = fixture(counted[_i].options, &msa, counted[_i].batch, counted[_i].channels, "", "");
     const struct msa_problem m = msa_resolved(&t.problem);
@@ -135,10 +135,9 @@ START_TEST(pairs_across_a_seam_are_not_multiplied)
     ck_assert(fixture_cores(&t, operator_form(&msa, "naive")) == products * all + B * (double)m.heads.h * all);
     ck_assert(fixture_cores(&t, operator_form(&msa, "plain")) >= products * (double)seen);
 }
-END_TEST
 
 /* ghost_add with --window is an error, and so is a power without a value. */
-START_TEST(ghost_heads_reject_windows_and_undefined_powers)
+TEST(ghost_heads_reject_windows_and_undefined_powers)
 {
     struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");
     struct problem p;
@@ -149,7 +148,6 @@ START_TEST(ghost_heads_reject_windows_and_undefined_powers)
     rejected(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
     memory_free(block);
 }
-END_TEST
 
 int main(void)
 {
@@ -158,10 +156,7 @@ int main(void)
         .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };
-    Suite *suite = suite_create("msa, forms and golden vectors");
+    Suite *suite = suite_of_tests("msa, forms and golden vectors");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "errors and pairs");
-    tcase_add_loop_test(special, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(special, ghost_heads_reject_windows_and_undefined_powers);
     return run_suite(suite);
 }

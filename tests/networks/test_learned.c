@@ -97,7 +97,7 @@ static double margin(const real *logits)
 /* Tolerance: roundoff.h's bounds with the network's T and kappa, 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u.  A
  * class may differ only if PyTorch's two largest logits are nearer than twice the former, as in fewer than 2 % of
  * images. */
-START_TEST(trained_networks_equal_pytorch)
+TESTS(trained_networks_equal_pytorch, COUNT(operators))
 {
     struct trained t;
     if (!images_there("trained networks")) return;
@@ -140,12 +140,5 @@ START_TEST(trained_networks_equal_pytorch)
     }
     close_trained(&t);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("learned");
-    TCase *cases = add_case(suite, "trained networks");
-    tcase_add_loop_test(cases, trained_networks_equal_pytorch, 0, (int)COUNT(operators));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("learned"); }

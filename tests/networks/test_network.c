@@ -158,7 +158,7 @@ static void close_answers(struct answers *a)
 
 /* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks (tests/pytorch/networks.py).
  * Tolerance: twice the bound, since PyTorch rounds too; stages use the kappa of the logits. */
-START_TEST(networks_equal_pytorch)
+TESTS(networks_equal_pytorch, 2 * COUNT(golden))
 {
     struct answers a;
     char what[80];
@@ -177,7 +177,6 @@ START_TEST(networks_equal_pytorch)
     }
     close_answers(&a);
 }
-END_TEST
 
 /* The largest error of any stage or the logits: in some networks little passes on to the logits. */
 static double farthest(struct answers *a)
@@ -192,7 +191,7 @@ static double farthest(struct answers *a)
 
 /* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 added, |N(0, 1)| / 8 for boxes
  * and variances. */
-START_TEST(every_weight_of_a_network_counts)
+TESTS(every_weight_of_a_network_counts, COUNT(golden))
 {
     struct answers a;
     char path[NETWORK_PATH];
@@ -213,7 +212,6 @@ START_TEST(every_weight_of_a_network_counts)
     }
     close_answers(&a);
 }
-END_TEST
 
 /* ---- counts ---------------------------------------------------------------------------- */
 
@@ -225,7 +223,7 @@ static struct network whole(const char *name, const char *form_name, const char 
 }
 
 /* Tolerance: 2^-40 of the sum of 500 numbers in double. */
-START_TEST(profile_kinds_sum_the_steps)
+TESTS(profile_kinds_sum_the_steps, COUNT(small))
 {
     struct network_kind kind[NETWORK_KINDS], all;
     struct network n = ready(&small[_i], form[_i % 2], 1);
@@ -248,12 +246,11 @@ START_TEST(profile_kinds_sum_the_steps)
     within("seconds", fabs(all.seconds / seconds - 1), ldexp(1, -40));
     network_release(&n);
 }
-END_TEST
 
 /* ---- errors ------------------------------------------------ */
 
 /* The message names the path if a weight is missing, unknown or of another shape, also before any number is read. */
-START_TEST(wrong_weights_are_named_by_their_paths)
+TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
     struct tensors all = {.tensor = keep(512, sizeof *all.tensor)};
@@ -279,10 +276,9 @@ START_TEST(wrong_weights_are_named_by_their_paths)
     }
     network_release(&n);
 }
-END_TEST
 
 /* The message names the step; no memory stays in use. */
-START_TEST(networks_reject_wrong_requests)
+TEST(networks_reject_wrong_requests)
 {
     static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
         {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
@@ -310,13 +306,12 @@ START_TEST(networks_reject_wrong_requests)
         if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
     }
 }
-END_TEST
 
 /* ---- properties -------------------------------------------------------------------------- */
 
 /* The fast forms with one to three threads give the naive forms' logits; the same bits after another input, with
  * scratch overwritten, and in a second network; x stays.  network_bytes predicts the peak of memory, to the byte. */
-START_TEST(networks_agree_repeat_and_state_their_bytes)
+TESTS(networks_agree_repeat_and_state_their_bytes, COUNT(small))
 {
     const struct small *s = &small[_i];
     struct network naive = ready(s, "naive", 1);
@@ -350,10 +345,9 @@ START_TEST(networks_agree_repeat_and_state_their_bytes)
             ck_assert_uint_eq(memory_in_use(), in_use);
         }
 }
-END_TEST
 
 /* All logits of its image become NaN; no bit of another image's changes. */
-START_TEST(nan_reaches_the_logits_of_its_image)
+TESTS(nan_reaches_the_logits_of_its_image, 2 * COUNT(small))
 {
     struct network n = ready(&small[_i / 2], form[_i % 2], 1);
     size_t in = n.grid.tokens * 3, K = n.classes;
@@ -369,10 +363,9 @@ START_TEST(nan_reaches_the_logits_of_its_image)
     }
     network_release(&n);
 }
-END_TEST
 
 /* Each request for memory fails in turn, alone or with all later ones: an error, and no leak. */
-START_TEST(networks_without_memory)
+TEST(networks_without_memory)
 {
     size_t before = memory_in_use();
     for (int once = 0; once < 2; once++) {
@@ -396,10 +389,16 @@ START_TEST(networks_without_memory)
         ck_assert_int_gt(request, 5);
     }
 }
-END_TEST
+
+static int table_count(void)
+{
+    int tables = 0;
+    while (network_at(tables)) tables++;
+    return tables;
+}
 
 /* At the table's grid: steps fit each other, classes are as stated, bytes do not overflow on 64 bits. */
-START_TEST(network_tables_are_consistent)
+TESTS(network_tables_are_consistent, table_count())
 {
     const struct network_table *t = network_at(_i);
     ck_assert_ptr_eq(network_find(t->name), t);
@@ -411,12 +410,11 @@ START_TEST(network_tables_are_consistent)
         network_release(&n);
     }
 }
-END_TEST
 
 /* ---- photographs ------------------------------------------------------------------------- */
 
 /* ELSA's public code: ELSASwinBlock passes qk_scale=1; no published model uses the default, 1/sqrt(c). */
-START_TEST(published_elsa_models_state_a_scale_of_one)
+TEST(published_elsa_models_state_a_scale_of_one)
 {
     static const struct { const char *name; size_t blocks; } row[] = {
         {"elsa-swin-t", 10}, {"elsa-swin-s", 22}, {"elsa-swin-b", 22}};
@@ -430,7 +428,6 @@ START_TEST(published_elsa_models_state_a_scale_of_one)
         network_release(&n);
     }
 }
-END_TEST
 
 /* A grey picture with pixels fill(p), prepared by a recipe for a network of side x side pixels. */
 static real *prepared(size_t rows, size_t columns, real (*fill)(size_t p), const struct photo_recipe *recipe,
@@ -457,7 +454,7 @@ static real square(size_t p)
 
 /* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.  A black square in a white frame is
  * all black if the frame is as wide as the recipe crops, but not if wider.  Tolerance: 16 u over the deviation. */
-START_TEST(photographs_are_prepared_as_their_authors_do)
+TEST(photographs_are_prepared_as_their_authors_do)
 {
     static const struct { const char *name; size_t side, covered; } model[] = {
         {"litv2-s", 224, 256}, {"litv2-m", 224, 256}, {"litv2-b", 224, 256}, {"swin-t", 224, 256},
@@ -484,7 +481,6 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
     }
     within("ramps", worst, 16 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 /* For a network of one channel, within 16 u.  The message about a file that is no PNG names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
@@ -502,28 +498,10 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
     within("grey", largest_difference(x, filled(COUNT(x), 357. / 765), COUNT(x)), 16 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("network");
-    const int smalls = (int)COUNT(small), goldens = (int)COUNT(golden);
-    int tables = 0;
-    while (network_at(tables)) tables++;
-    TCase *function = add_case(suite, "function");
-    tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
-    tcase_add_loop_test(function, networks_agree_repeat_and_state_their_bytes, 0, smalls);
-    tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
-    TCase *counts = add_case(suite, "counts");
-    tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);
-    tcase_add_loop_test(counts, profile_kinds_sum_the_steps, 0, smalls);
-    TCase *properties = add_case(suite, "properties");
-    tcase_add_test(properties, wrong_weights_are_named_by_their_paths);
-    tcase_add_test(properties, networks_reject_wrong_requests);
-    tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
-    tcase_add_test(properties, networks_without_memory);
-    tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
-    tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
+    Suite *suite = suite_of_tests("network");
     tcase_add_test(add_folder_case(suite, "files"), a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

@@ -100,14 +100,13 @@ static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int thread
 }
 
 /* Different operators or the same, with one thread per plan or two, give the bits that they give alone. */
-START_TEST(plans_in_eight_threads_are_independent)
+TEST(plans_in_eight_threads_are_independent)
 {
     prepare_all();
     ck_assert_int_eq(wrong_in_eight(work, 5, count, 1), 0);
     ck_assert_int_eq(wrong_in_eight(work, 0, count, 1), 0);
     ck_assert_int_eq(wrong_in_eight(work, 5, count, 2), 0);
 }
-END_TEST
 
 struct use { struct plan *plan; const real *x; real *y; status s; };
 
@@ -121,7 +120,7 @@ static void *use_plan(void *argument)
 }
 
 /* One thread creates a plan, two others run it, a fourth releases it.  OpenMP's number of threads stays as set. */
-START_TEST(a_plan_may_move_between_threads)
+TEST(a_plan_may_move_between_threads)
 {
     prepare_all();
     omp_set_num_threads(3);
@@ -139,7 +138,6 @@ START_TEST(a_plan_may_move_between_threads)
         }
     }
 }
-END_TEST
 
 /* Binds OpenMP's threads to one processor, or undoes it. */
 static void share_one_processor(bool bind)
@@ -157,7 +155,7 @@ static void share_one_processor(bool bind)
 
 /* Eight threads on one processor: when one takes the last item of a step, others are interrupted within theirs.  Memory
  * is NaN before each of 40 runs. */
-START_TEST(lofi_waits_for_all_threads)
+TEST(lofi_waits_for_all_threads)
 {
     struct fixture t = fixture("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
     real *alone = fixture_run(&t, "fast", 1), *y = zeros(t.outputs);
@@ -173,7 +171,6 @@ START_TEST(lofi_waits_for_all_threads)
     plan_release(&plan);
     ck_assert_int_eq(same, 40);
 }
-END_TEST
 
 /* ---- files ------------------------------------------------------------- */
 
@@ -229,7 +226,6 @@ START_TEST(eight_threads_read_files)
     }
     ck_assert_int_eq(wrong_in_eight(read_files, 0, 600, 1), 0);
 }
-END_TEST
 
 /* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
  * of rows (chapters/appendices/using.md).  An empty option means all options. */
@@ -251,7 +247,7 @@ static bool is_by_library(const struct one_case *c, const struct form *form)
 
 /* With 2, 3, 5 and 8 threads.  Forms in by_library only repeat their bits; their tolerance is 1e4 u of the largest
  * entry, which a missing item of work exceeds. */
-START_TEST(every_option_gives_the_bits_of_one_thread)
+TESTS(every_option_gives_the_bits_of_one_thread, plain_count)
 {
     static const int numbers[] = {2, 3, 5, THREADS};
     struct problem p;
@@ -273,17 +269,11 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
         }
     }
 }
-END_TEST
 
 int main(void)
 {
     enumerate_cases(operator_or_layer_at);
-    Suite *suite = suite_create("threads");
-    TCase *c = add_case(suite, "eight threads");
-    tcase_add_test(c, plans_in_eight_threads_are_independent);
-    tcase_add_test(c, a_plan_may_move_between_threads);
-    tcase_add_test(c, lofi_waits_for_all_threads);
-    tcase_add_loop_test(c, every_option_gives_the_bits_of_one_thread, 0, plain_count);
+    Suite *suite = suite_of_tests("threads");
     tcase_add_test(add_folder_case(suite, "files"), eight_threads_read_files);
     return run_suite(suite);
 }

@@ -105,7 +105,7 @@ static const struct battery_file files[] = {
 };
 
 /* PVT, Sec. 3.3: with reduction 1 it is self-attention whose w_qkv stacks w_q and w_kv.  Exact: integers. */
-START_TEST(no_reduction_is_self_attention)
+TEST(no_reduction_is_self_attention)
 {
     struct fixture t = fixture("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
     struct fixture u = fixture("--grid 10x11 --heads 2", &msa, 2, 8, "", "w_o b_o rpe");
@@ -124,10 +124,9 @@ START_TEST(no_reduction_is_self_attention)
         ck_assert(largest(y, t.outputs) > 0);
     }
 }
-END_TEST
 
 /* If one patch covers the plane, there is one key with weight 1, and every token gets its value. */
-START_TEST(one_patch_answers_every_token)
+TEST(one_patch_answers_every_token)
 {
     for (size_t f = 0; f < COUNT(forms); f++)
         for (int patches = 1; patches <= 4; patches += 3) {
@@ -140,11 +139,10 @@ START_TEST(one_patch_answers_every_token)
             else beyond("rows apart, four patches", apart, 0);
         }
 }
-END_TEST
 
 /* The bias of the keys adds the same to all scores of a query, so y does not change; the bias of the values is added to
  * y.  Tolerance: four times the operator's, as scores and values are that much larger. */
-START_TEST(bias_of_the_keys_has_no_effect)
+TEST(bias_of_the_keys_has_no_effect)
 {
     for (size_t f = 0; f < COUNT(forms); f++) {
         struct fixture t = fixture("--grid 6x6 --heads 2", &sra, 1, 8, "", "w_o b_o");
@@ -160,10 +158,9 @@ START_TEST(bias_of_the_keys_has_no_effect)
         beyond("    a bias of the query", moved, 4 * tolerance(&t.problem));
     }
 }
-END_TEST
 
 /* The fast form needs the memory of one chunk of images, the naive form that of all images. */
-START_TEST(fast_form_holds_one_chunk_of_images)
+TEST(fast_form_holds_one_chunk_of_images)
 {
     const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");
     struct fixture four = fixture("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
@@ -171,7 +168,6 @@ START_TEST(fast_form_holds_one_chunk_of_images)
     ck_assert(fixture_peak(&four, fast) == fixture_peak(&nine, fast));
     ck_assert(fixture_peak(&nine, naive) > 1.5 * fixture_peak(&four, naive));
 }
-END_TEST
 
 int main(void)
 {
@@ -180,12 +176,7 @@ int main(void)
         .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_create("SRA");
+    Suite *suite = suite_of_tests("SRA");
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "properties of SRA");
-    tcase_add_test(special, no_reduction_is_self_attention);
-    tcase_add_test(special, one_patch_answers_every_token);
-    tcase_add_test(special, bias_of_the_keys_has_no_effect);
-    tcase_add_test(special, fast_form_holds_one_chunk_of_images);
     return run_suite(suite);
 }

@@ -75,7 +75,6 @@ START_TEST(forms_agree)
     struct fixture t = fixture_case(&options, b, b->sizes, _i);
     property_one_function(&t, options, tolerance_of(b, &t));
 }
-END_TEST
 
 /* Every form gives PyTorch's y, computed in float64. */
 START_TEST(golden_vectors)
@@ -89,7 +88,6 @@ START_TEST(golden_vectors)
     golden_holds(&g, name, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
-END_TEST
 
 /* At the latest when the sizes are known. */
 START_TEST(wrong_options_are_errors)
@@ -99,7 +97,6 @@ START_TEST(wrong_options_are_errors)
     struct problem p;
     rejected(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
 }
-END_TEST
 
 START_TEST(files_fit_or_are_errors)
 {
@@ -111,7 +108,6 @@ START_TEST(files_fit_or_are_errors)
     if (row->message) rejected(s, STATUS_BAD_INPUT, row->message);
     else succeeds(s);
 }
-END_TEST
 
 /* The counting builds of the naive and plain forms give the form's y, and their multiplications plus those of the
  * projections, which BLAS computes, equal the formula. */
@@ -132,7 +128,6 @@ START_TEST(forms_multiply_as_their_formulas_say)
         within("y", relative_difference(y, fixture_run(&t, *name, 1), t.outputs), tolerance_of(b, &t));
     }
 }
-END_TEST
 
 START_TEST(forms_take_the_memory_they_state)
 {
@@ -151,7 +146,6 @@ START_TEST(forms_take_the_memory_they_state)
     }
     ck_assert_int_gt(checked, 0);
 }
-END_TEST
 
 START_TEST(bytes_grow_with_tokens_as_stated)
 {
@@ -167,7 +161,6 @@ START_TEST(bytes_grow_with_tokens_as_stated)
     printf("    %s, %s: %.2f times the bytes\n", row->options, row->form, bytes[1] / bytes[0]);
     ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);
 }
-END_TEST
 
 void add_battery(Suite *suite, const struct battery *b)
 {

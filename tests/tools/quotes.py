@@ -70,7 +70,7 @@ def of_claims():
     """Comments of tests that name a paper, or whose suite does."""
     for path in sorted([*ROOT.glob("tests/*/*.c"), *ROOT.glob("tests/exact/*.cc")]):
         text = path.read_text(encoding="utf-8")
-        for comment in re.finditer(r"/\*((?:(?!\*/).)*)\*/\nSTART_TEST", text, flags=re.S):
+        for comment in re.finditer(r"/\*((?:(?!\*/).)*)\*/\n(?:START_)?TESTS?\(", text, flags=re.S):
             words = re.sub(r"\n \* ?", "\n", comment.group(1))
             papers = [paper for name, paper in NAMES.items() if re.search(rf"\b{name}\b", words)] or \
                      [paper for paper in NAMES.values() if path.name.startswith(f"test_{paper}_")]
