@@ -54,7 +54,7 @@ static void check_version(const struct fixture *t, const struct form *version, d
 }
 
 /* The case on fewer tokens, since emulation is slow. */
-static struct one_case smaller(struct one_case one)
+static struct operator_case smaller(struct operator_case one)
 {
     static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};
     for (size_t n = 0; n < COUNT(wide); n++) {
@@ -68,7 +68,7 @@ static struct one_case smaller(struct one_case one)
 
 TESTS(kernel_versions_have_the_properties_of_forms, plain_count)
 {
-    struct one_case one = smaller(cases[_i]);
+    struct operator_case one = smaller(cases[_i]);
     const struct form *version;
     struct fixture t;
     if (!operator_version_at(one.declaration, 0) || !case_fixture(&t, &one)) return;

@@ -29,7 +29,7 @@ static void compare(struct degrees *seen, struct problem *p, uint64_t draw)
 /* One thread in odd draws, two in even ones. */
 TESTS(forms_are_one_rational_function, case_count)
 {
-    const struct one_case *c = &cases[_i];
+    const struct operator_case *c = &cases[_i];
     struct problem p;
     struct degrees seen = {0, 0, 0};
     clock_t start = clock();

@@ -31,7 +31,7 @@ TESTS(every_tensor_counts, case_count)
 TESTS(chunks_follow_one_another, operator_count)
 {
     static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
-    struct one_case c = {.declaration = every[_i], .batch = 3};
+    struct operator_case c = {.declaration = every[_i], .batch = 3};
     int axes = usual_axes(c.declaration);
     struct fixture t;
     required(c.options, sizeof c.options, c.declaration, wide[axes], kernels[axes]);
@@ -45,7 +45,7 @@ TESTS(chunks_follow_one_another, operator_count)
 TESTS(large_logits_do_not_overflow, plain_count)
 {
     const bool single = sizeof(real) == 4;
-    struct one_case c = cases[_i];
+    struct operator_case c = cases[_i];
     struct fixture t;
     bool scaled = declaration_option(c.declaration, "scale") >= 0;
     size_t at = strlen(c.options);

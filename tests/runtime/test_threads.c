@@ -38,7 +38,7 @@ static void prepare_all(void)
     if (!operator_count) enumerate_cases(operator_or_layer_at);
     for (int o = 0; o < operator_count; o++) {
         struct problem p;
-        struct one_case c = {.declaration = every[o]};
+        struct operator_case c = {.declaration = every[o]};
         static const char *const grids[] = {"", "7", "4x6", "2x3x4"};
         int axes = usual_axes(c.declaration);
         required(c.options, sizeof c.options, c.declaration, grids[axes], kernels[axes]);
@@ -236,7 +236,7 @@ static const struct { const char *name, *form, *option; } by_library[] = {
     {"dfc-cp", "fast", ""}, {"hilo", "naive", ""}, {"hilo", "plain", ""}, {"head", "layer", ""},
 };
 
-static bool is_by_library(const struct one_case *c, const struct form *form)
+static bool is_by_library(const struct operator_case *c, const struct form *form)
 {
     for (size_t n = 0; n < COUNT(by_library); n++)
         if (!strcmp(c->declaration->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
