@@ -345,34 +345,6 @@ TEST(bytes_of_tokens_are_known_beforehand)
     image_release(&im);
 }
 
-TEST(any_request_for_an_image_may_fail)
-{
-    struct image im = random_image(8, 6, 6, 3), made;
-    grid g = make_grid("2x3");
-    real *x = zeros(2 * 6 * 3);
-    struct token_source set = little_set(), noise = {.kind = TOKENS_NOISE}, png = {.path = "image.png"};
-    const struct token_source *source[] = {&set, &noise, &png};
-    png_write(png.path, &im);
-
-    for (int call = 0; call < 5; call++) {
-        long requests = 0;
-        for (status s = failure("not yet"); s.code; requests++) {
-            size_t before = memory_in_use();
-            made = (struct image){0};
-            memory_fail_after(requests);
-            if (call < 3) s = tokens_make(x, 2, &g, 3, source[call], NULL, 0);
-            else if (call == 3) s = image_read_png(&made, png.path);
-            else s = image_fit(&made, &im, 3, 3);
-            memory_fail_after(-1);
-            if (!s.code) image_release(&made);
-            else rejected(s, STATUS_FAILURE, "not enough memory");
-            ck_assert_uint_eq(memory_in_use(), before);
-        }
-        ck_assert_int_gt(requests, 1);
-    }
-    image_release(&im);
-}
-
 int main(void)
 {
     Suite *suite = suite_create("images");

@@ -1,9 +1,7 @@
-/* test_safetensors.c -- safetensors files: the C interface, damaged files, memory; test_tensor_files.py tests the
- * format */
+/* test_safetensors.c -- safetensors files: the C interface, damaged files; test_tensor_files.py tests the format */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include "../support/folder.h"
@@ -261,59 +259,6 @@ TEST(a_new_file_is_flushed_before_it_is_renamed)
     ck_assert_int_eq(folder_files(false), 1);
     ck_assert_uint_eq(file_read("file", bytes, sizeof bytes), 3);
     ck_assert_mem_eq(bytes, "old", 3);
-    tensors_release(&list);
-}
-
-/* ---- Lack of memory ---- */
-
-/* cJSON's malloc: `left` requests succeed. */
-static long left;
-
-static void *scarce(size_t size)
-{
-    if (left == 0) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    left--;
-    return malloc(size);
-}
-
-static status read_or_write(bool write, const struct tensors *list)
-{
-    struct tensors back = {.count = 77};
-    if (write) return safetensors_write("file", list->tensor, list->count);
-    status s = safetensors_read(&back, "file");
-    if (!s.code) ck_assert_uint_eq(back.count, 2);
-    else ck_assert(back.count == 0 && !back.tensor);
-    tensors_release(&back);
-    return s;
-}
-
-/* Request n of the library or of cJSON fails.  The leak sanitizer detects what cJSON does not free. */
-TESTS(any_request_for_memory_may_fail, 4)
-{
-    bool write = _i / 2, theirs = _i % 2;
-    struct tensors list = small_list();
-    status s = {.code = STATUS_FAILURE};
-    long n = 0;
-    succeeds(read_or_write(true, &list));
-    size_t before = memory_in_use();
-    for (; s.code; n++) {
-        ck_assert_int_lt(n, 1000);
-        left = n;
-        if (theirs) cJSON_InitHooks(&(cJSON_Hooks){scarce, free});
-        else memory_fail_after(n);
-        s = read_or_write(write, &list);
-        memory_fail_after(-1);
-        cJSON_InitHooks(NULL);
-        if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
-        ck_assert_uint_eq(memory_in_use(), before);
-        ck_assert_int_eq(folder_files(false), 1);
-    }
-    printf("    %s: each of %ld requests of %s failed once\n", write ? "write" : "read", n - 1,
-           theirs ? "cJSON" : "ours");
-    ck_assert_int_gt(n, 3);
     tensors_release(&list);
 }
 

@@ -465,22 +465,4 @@ TEST(layers_reject_wrong_options)
     }
 }
 
-/* The names "naive" and "fast" find it; layers are not in the list of operators. */
-TEST(layers_have_one_form)
-{
-    const struct declaration *d, *o;
-    int layers = 0;
-    for (; (d = layer_at(layers)); layers++) {
-        ck_assert_ptr_eq(layer_find(d->name), d);
-        ck_assert_ptr_eq(operator_find(d->name), d);
-        ck_assert_ptr_null(operator_form_at(d, 1));
-        ck_assert_ptr_eq(operator_form(d, "fast"), operator_form(d, "layer"));
-        ck_assert_ptr_eq(operator_form(d, "naive"), operator_form(d, "layer"));
-        ck_assert_ptr_null(operator_form(d, "fftw"));
-        for (int at_operator = 0; (o = operator_at(at_operator)); at_operator++) ck_assert_str_ne(o->name, d->name);
-    }
-    ck_assert_int_eq(layers, 9);
-    ck_assert_ptr_null(layer_find("msa"));
-}
-
 int main(void) { return run_tests("layers"); }

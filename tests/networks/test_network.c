@@ -364,32 +364,6 @@ TESTS(nan_reaches_the_logits_of_its_image, 2 * COUNT(small))
     network_release(&n);
 }
 
-/* Each request for memory fails in turn, alone or with all later ones: an error, and no leak. */
-TEST(networks_without_memory)
-{
-    size_t before = memory_in_use();
-    for (int once = 0; once < 2; once++) {
-        long request = 0;
-        for (status s = {.code = STATUS_FAILURE}; s.code; request++) {
-            struct network n = {0};
-            (once ? memory_fail_once : memory_fail_after)(request);
-            s = network_create(&n, network_find(small[0].name), &(struct network_request){
-                .grid = small[0].grid, .classes = 7, .depths = "1,1,1,1", .widths = small[0].widths,
-                .heads = small[0].heads, .threads = 2});
-            if (!s.code) {
-                s = network_draw(&n, 1);
-                if (!s.code) s = network_place(&n);
-                network_release(&n);
-            }
-            memory_fail_after(-1);
-            if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
-            ck_assert_uint_eq(memory_in_use(), before);
-            ck_assert_int_lt(request, 4096);
-        }
-        ck_assert_int_gt(request, 5);
-    }
-}
-
 static int table_count(void)
 {
     int tables = 0;

@@ -191,12 +191,13 @@ def values():
             assert plane[row - 3 + side - 1, column - 4 + side - 1].equal(table[theirs_at]), (stage, row, column)
 
 
-def there_and_back():
+def every_number_arrives():
+    """Once each; entries that windows do not read are zeros."""
     for name in ("litv2-s", "elsa-swin-t", "swin-t"):
         theirs, steps = small(name)
         ours, _ = rename.renamed(name, steps, theirs)
-        for path, (source, _, layout) in rename.rules(name, steps).items():
-            assert layout.back(ours[path]).equal(theirs[source]), path
+        for path, (source, _, _) in rename.rules(name, steps).items():
+            assert ours[path][ours[path] != 0].sort().values.equal(theirs[source].flatten().sort().values), path
 
 
 def errors():
@@ -255,6 +256,6 @@ def command():
     target.unlink()
 
 
-for question in (whole_networks, values, there_and_back, errors, command):
+for question in (whole_networks, values, every_number_arrives, errors, command):
     question()
     print(question.__name__.replace("_", " "))

@@ -1,10 +1,7 @@
 /* properties.c -- properties of every form of every operator; see properties.h */
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "properties.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include "roundoff.h"
@@ -143,49 +140,6 @@ void property_repeatable(const struct fixture *t)
             plan_release(&plan);
             ck_assert(same_bits(t->x, x, in) && same_bits(parameters_of(&t->problem), before, parameters));
         }
-}
-
-struct worker {
-    const struct fixture *t;
-    const struct form *form;
-    const real *x, *expected;
-    pthread_barrier_t *start;   /* before each run, so that runs overlap */
-    int wrong;
-};
-
-static void *work(void *argument)
-{
-    struct worker *w = argument;
-    real *y = memory_reals(w->t->outputs, 1, 1, 1);
-    for (int round = 0; round < 5; round++) {
-        struct plan plan;
-        w->wrong += !y || plan_create(&plan, &w->t->problem, w->form, 2).code;
-        for (int run = 0; run < 5; run++) {
-            pthread_barrier_wait(w->start);
-            if (!w->wrong) w->wrong = plan_run(&plan, y, w->x).code || !same_bits(y, w->expected, w->t->outputs);
-        }
-        plan_release(&plan);
-    }
-    memory_free(y);
-    return NULL;
-}
-
-void property_plans_independent(const struct fixture *t)
-{
-    for (int f = 0; form_at(t, f); f++) {
-        pthread_t thread[2];
-        pthread_barrier_t start;
-        struct worker w[2];
-        ck_assert_int_eq(pthread_barrier_init(&start, NULL, 2), 0);
-        for (int i = 0; i < 2; i++) {
-            real *x = normal((uint64_t)i + 1, t->inputs);
-            w[i] = (struct worker){t, form_at(t, f), x, run_form(&t->problem, form_at(t, f), 2, x), &start, 0};
-        }
-        for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &w[i]), 0);
-        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-        pthread_barrier_destroy(&start);
-        ck_assert_int_eq(w[0].wrong + w[1].wrong, 0);
-    }
 }
 
 void property_nan_is_seen(const struct fixture *t)
