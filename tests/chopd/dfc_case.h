@@ -4,10 +4,6 @@
 #ifndef TWICETOLD_TESTS_DFC_CASE_H
 #define TWICETOLD_TESTS_DFC_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/dfc.h"
 #include "../../reference/runtime/steps.h"
@@ -28,7 +24,6 @@ static inline void open_gate(struct fixture *t)
     fixture_fill(t, "phi_b2", 100);
 }
 
-/* The resolved problem of a dfc-cp. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {
     struct dfc_problem params;

@@ -1,6 +1,4 @@
-/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors
- *
- * Theorems are in test_chopd_layers.c and test_chopd_theorems.c. */
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors */
 
 #include "chopd_case.h"
 #include "../support/properties.h"
@@ -18,7 +16,7 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
-/* With and without activation; enough images that both threads surely take some, and one left over. */
+/* Enough images that both threads surely take some, and one left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
@@ -84,8 +82,6 @@ static double stated(const struct problem *p, const struct form *form)
 
 /* ---- chopd ------------------------------------------------------------------- */
 
-/* Grids one token wide, smaller than the gate's map, with rows a little over one vector, over two, and of many; one box
- * and many, anywhere, narrower than a token and wider than the grid. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1", ""},
     {"--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2", ""},
@@ -103,8 +99,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and completely off the grid, larger
- * than it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
 static const char *const golden[] = {
     "chopd_plane", "chopd_edges", "chopd_narrow", "chopd_outside", "chopd_small_grid", "chopd_one_cell", "chopd_line",
     "chopd_wide", NULL,
@@ -134,8 +128,8 @@ static double gate(const struct problem *p, const struct form *form)
 
 static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, "R=8 D=6 G=3 S=4", ""}, {0}};
 
-/* The mean over the smallest box is the token that it lies in.  The naive form divides by one side and then by the
- * other, since the area may underflow.  Tolerance: that of two forms. */
+/* The naive form divides by one side and then by the other, since the area may underflow.  Tolerance: that of two
+ * forms. */
 TEST(smallest_boxes_are_accepted)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};

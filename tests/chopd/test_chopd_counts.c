@@ -2,16 +2,11 @@
  *
  * Counts are exact integers.  Of the paper's Fig. 3 only the statements of Sec. 2.2 and 2.3 are public. */
 
-#include <math.h>
-#include <stdio.h>
 #include "chopd_case.h"
 #include "dfc_case.h"
 #include "../support/battery.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/steps.h"
-#include "../../naive/chopd.h"
 
-/* Bytes, and multiply-adds by formula, of a form. */
 static double peak(const struct fixture *t, const char *form)
 {
     return fixture_peak(t, operator_form(t->problem.declaration, form));
@@ -24,8 +19,7 @@ static double formula(const struct fixture *t, const char *form)
 
 /* ---- factors ------------------------------------------------------------ */
 
-/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image.  Eq. 6,
- * written step by step with a counter, gives y of every form and the count of the plain and the fast form. */
+/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image. */
 TEST(eq6_multiplies_as_its_formula_says)
 {
     struct fixture t = fixture("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
@@ -64,7 +58,6 @@ static struct fixture layer_on(size_t H, size_t W)
     return fixture(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
 }
 
-/* Cost of an additional token, from H to 2 H rows. */
 static double for_a_token(const char *form, size_t H, size_t W)
 {
     struct fixture once = layer_on(H, W), twice = layer_on(2 * H, W);
@@ -85,9 +78,8 @@ TEST(chopd_costs_the_same_for_every_token)
     }
 }
 
-/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of one token and boxes
- * of 29 x 29, which cover all 15 x 15 tokens from each token, cost the same.  The naive sum has an entry for each token
- * of a box. */
+/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of 29 x 29 cover all
+ * 15 x 15 tokens from each token.  The naive sum has an entry for each token of a box. */
 TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
 {
     double products[2], bytes[2], entries[2] = {0, 0};

@@ -8,7 +8,6 @@
 #include "../../reference/elsa.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* All forms of fc give y from x, and so does Eq. 3 with the same tensor for each image. */
 static void is_fc(const struct dfc_problem *s, const real *w, real *x, const real *y)
 {
     char sizes[80];
@@ -25,7 +24,6 @@ static void is_fc(const struct dfc_problem *s, const real *w, real *x, const rea
     equal(layer(s, each, x), y, t.outputs);
 }
 
-/* The convolution of the layer patch, for kernel [D][C][k k]. */
 static real *convolved(const struct window *v, const real *x, const real *kernel, size_t B, size_t C, size_t D)
 {
     char options[120];

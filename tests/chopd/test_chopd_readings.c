@@ -7,7 +7,6 @@
 
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
 
-/* Six tokens in a row, with integer factors; u2 has this many rows. */
 static struct dfc_problem integer_factors(size_t rows)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4 };

@@ -7,7 +7,6 @@
 #include "../../reference/runtime/linear.h"
 #include "../../reference/msa.h"
 
-/* fc and dfc-cp have the first three. */
 static const char *const form_name[] = {"naive", "plain", "fast", "direct"};
 
 /* ---- factors ------------------------------------------------------------ */
@@ -52,7 +51,6 @@ TESTS(enough_terms_make_any_layer, 5)
     unequal(made, w, ENTRIES);
 }
 
-/* Checks that the factors make W, and that its matrix [m c][n d] has this rank. */
 static void has_rank(const struct dfc_problem *s, const real *w, size_t rank)
 {
     size_t rows = s->M * s->C, columns = s->N * s->D;
@@ -180,11 +178,9 @@ TESTS(transformer_block_is_a_former, 3)
     const real *x = normal(31, B * M * C), *v1 = normal(33, D * R);
     const real *w1 = sum_of(zeros(C * R), 0.5, normal(32, C * R), C * R);
 
-    /* Step 1: the block itself. */
     real *inner = matrix_product(x, w1, B * M, C, R), *y = zeros(B * M * D);
     linear_map(y, D, fixture_run_on(&t, "naive", 1, inner), R, v1, NULL, B * M, R, D);
 
-    /* Step 2: its factors, and those of absolute values. */
     const real *map[3 * B], *over_queries[3 * B], *u5 = matrix_product(v1, v2, D, R, R);
     const real *u5_most = matrix_product(absolute(v1, D * R), absolute(v2, R * R), D, R, R);
     real *u4 = zeros(C * R), *u4_most = zeros(C * R);
@@ -196,7 +192,6 @@ TESTS(transformer_block_is_a_former, 3)
         over_queries[ia] = transposed(map[ia], M, M);
     }
 
-    /* Step 3: Eq. 7. */
     double tolerance = 2 * layer_bound(&s, eq7(&s, u4_most, map, u5_most, h, false), x, 2 * R + 3 * M + 200);
     real *heads_modulo = layer(&s, eq7(&s, u4, map, u5, h, true), x);
     real *softmax_over_n = layer(&s, eq7(&s, u4, over_queries, u5, h, false), x);
@@ -215,7 +210,6 @@ static real *pooled(const char *form, size_t H, size_t W, const struct box *box,
     return fixture_run_on(&t, form, 1, plane);
 }
 
-/* The mean over a box around token n, summed token by token. */
 static wide_real direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     wide_real sum = 0;
@@ -339,7 +333,6 @@ TEST(pooling_weights_sum_to_the_share_on_the_grid)
     within("sums of P", worst, 38 * UNIT_ROUNDOFF);
 }
 
-/* The change of y when e is added to this entry of a tensor. */
 static real *changed_by(struct fixture *t, const char *form, real *entry, real e)
 {
     real kept = *entry, *y = fixture_run(t, form, 1);
@@ -414,8 +407,7 @@ static struct fixture gate_reader(const char *tokens)
     return t;
 }
 
-/* ChoP'D, Eq. 9: the gate differs between images and between tokens.  Changing one token changes the gates of the other
- * tokens of its image, and no bit of another image. */
+/* ChoP'D, Eq. 9: changing one token changes the gates of the other tokens of its image, and no bit of another image. */
 TESTS(gate_is_dynamic_and_adaptive, 4)
 {
     enum { NR = 56 * 3 };
@@ -454,8 +446,8 @@ TESTS(gate_without_its_last_map_is_constant, 4)
     within("gates", worst, 8 * UNIT_ROUNDOFF);
 }
 
-/* ChoP'D, Sec. 2.3, "arbitrary resolutions": chopd has the same parameters for any grid, also smaller than its boxes.
- * The factors of Eq. 6 grow with the grid. */
+/* ChoP'D, Sec. 2.3, "arbitrary resolutions": of chopd, also on grids smaller than its boxes; the factors of Eq. 6 grow
+ * with the grid. */
 TEST(same_parameters_serve_any_size)
 {
     static const char *const grids[] = {"--grid 1x1", "--grid 5x7", "--grid 14x14"};

@@ -13,7 +13,6 @@ enum { B = 2, SIDE = 4, M = SIDE * SIDE, C = 2, ENTRIES = M * M * C * C };
 
 static const struct dfc_problem sizes = {.B = B, .M = M, .N = M, .C = C, .D = C};
 
-/* The traits of w [B][M][M][C][C]. */
 static int traits_of(const real *w)
 {
     int traits = memcmp(w, w + ENTRIES, ENTRIES * sizeof *w) ? DYNAMIC | GLOBAL : GLOBAL;
@@ -34,7 +33,6 @@ static int traits_of(const real *w)
     return traits;
 }
 
-/* One tensor for both images. */
 static real *for_both(const real *w)
 {
     real *both = zeros(B * ENTRIES);

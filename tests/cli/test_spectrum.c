@@ -5,7 +5,6 @@
  * d of a magnitude changes its logarithm by at most -log(1 - d/|F|). */
 
 #include "../support/support.h"
-#include <math.h>
 #include "../../reference/cli/log_spectrum.h"
 
 #define PI 3.14159265358979323846264338327950288L

@@ -4,19 +4,12 @@
  * a device, versions run there too. */
 
 #define _XOPEN_SOURCE 700
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "../support/support.h"
-#include "../support/fixture.h"
 #include "../chopd/chopd_case.h"
 #include "../support/properties.h"
 #include "../support/roundoff.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/chopd.h"
-#include "../../reference/dfc.h"
 #include "../../reference/lisa.h"
 #include "../../reference/cli/devices.h"
 #include "../../reference/structsa.h"
@@ -134,7 +127,6 @@ static const struct {
     {&sra, "--grid 4x4 --reduction 4", 1, 70, "", ""},
 };
 
-/* Each version is within the tolerance of all forms from the naive form, in three orders of threads. */
 TESTS(every_version_is_its_operator, COUNT(size))
 {
     const char *only = getenv("OPERATOR");      /* as in cases.c */
@@ -458,7 +450,6 @@ START_TEST(every_version_is_its_operator_on_the_device)
     }
 }
 
-/* Uses the plug-in in this build's folder. */
 static void name_plugin(void)
 {
     char path[2048 + 40];

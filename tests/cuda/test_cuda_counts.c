@@ -4,12 +4,7 @@
  * argument `count` rewrites the table.  To add a run, add a row that ends after `precision`, and rewrite: the run gets
  * a row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../support/properties.h"
-#include "../support/support.h"
-#include "../support/fixture.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/sizes.h"
 #include "../../fast/cuda/versions.h"
@@ -79,7 +74,6 @@ static bool selected(const char *operator)
     return !only || !strcmp(only, operator);
 }
 
-/* Finds the runs of this precision. */
 static void read_table(void)
 {
     const char *last = "";
@@ -140,7 +134,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 }
 
 /* Seeds 1 and 2 run the two branches of HiLo's cuda5 in both orders. */
-START_TEST(kernel_counts_equal_the_table)
+TESTS(kernel_counts_equal_the_table, run_count)
 {
     const struct run *run = &runs[_i];
     static char rows[ROWS];
@@ -151,7 +145,7 @@ START_TEST(kernel_counts_equal_the_table)
     }
 }
 
-START_TEST(every_version_is_in_the_table)
+TEST(every_version_is_in_the_table)
 {
     const struct declaration *d;
     const struct form *form;
@@ -271,14 +265,10 @@ int main(int argc, char **argv)
 {
     (void)argv;
     read_table();
-    Suite *suite = suite_of_tests("cuda_counts");
-    TCase *counts = add_case(suite, "memory requests");
-    if (argc > 1) {
-        tcase_set_timeout(counts, 600);
-        tcase_add_test(counts, rewrite_the_table);
-        return run_suite(suite);
-    }
-    tcase_add_loop_test(counts, kernel_counts_equal_the_table, 0, run_count);
-    tcase_add_test(counts, every_version_is_in_the_table);
+    if (argc == 1) return run_tests("cuda_counts");
+    Suite *suite = suite_create("cuda_counts");
+    TCase *action = add_case(suite, "action");
+    tcase_set_timeout(action, 600);
+    tcase_add_test(action, rewrite_the_table);
     return run_suite(suite);
 }

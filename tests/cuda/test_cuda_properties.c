@@ -1,11 +1,7 @@
 /* test_cuda_properties.c -- properties of every version of every kernel, on the emulator, over the cases of cases.h */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
 #include "../support/properties.h"
-#include "../support/support.h"
 #include "../../fast/cuda/counts.h"
 #include "../../fast/cuda/versions.h"
 #include "../../reference/runtime/random.h"
@@ -20,10 +16,9 @@ static void check_version(const struct fixture *t, const struct form *version, d
     real *y = run_form(&t->problem, version, 1, t->x), *again = zeros(t->outputs);
     struct plan plan;
 
-    /* Step 1: it equals the naive form. */
     within(version->name, relative_difference(y, naive, t->outputs), tolerance);
 
-    /* Step 2: NaN in the first image reaches all outputs that depend on that entry, and no other image. */
+    /* NaN in the first image reaches all outputs that depend on that entry, and no other image. */
     moved[entry] += 1;
     touched[entry] = (real)NAN;
     real *naive_moved = fixture_run_on(t, "naive", 1, moved);
@@ -35,13 +30,11 @@ static void check_version(const struct fixture *t, const struct form *version, d
         ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", version->name, i);
     }
 
-    /* Step 3: another order of threads. */
     emulator_watch(false, 2);
     succeeds(plan_run(&plan, again, t->x));
     emulator_watch(false, 0);
     ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", version->name);
 
-    /* Step 4: other parameters. */
     real *before = parameters_of(&t->problem);
     set_parameters(&t->problem, before, (real)0.75);
     succeeds(plan_load(&plan));

@@ -3,8 +3,6 @@
  * Not tested here: kernels, and the behaviour of CUDA, cuBLAS and cuFFT. */
 
 #define _XOPEN_SOURCE 700
-#include <stdio.h>
-#include <string.h>
 #include "runtime.h"
 #include "../support/support.h"
 
@@ -122,7 +120,6 @@ TESTS(two_blocks_share_a_multiprocessor, 4)
     ck_assert_uint_eq(runtime_shared_bytes(2), device[_i].two << 10);
 }
 
-/* TF32 and BF16 need capability 8.0. */
 TEST(tensor_cores_need_capability_8)
 {
     struct form form = {.name = "cuda-tf32"};

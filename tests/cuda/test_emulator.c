@@ -3,10 +3,7 @@
  * kernels.cu has the kernels and what is expected of them.  test_cuda.c relies on the emulator to find faults. */
 
 #define _GNU_SOURCE
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include "kernels.h"
 #include "../support/support.h"

@@ -4,9 +4,6 @@
 #include "../support/battery.h"
 #include "../../fast/tuned/vec.h"
 
-/* Grids one token wide, of prime sizes; kernels and dilations that leave the grid; rows of more than four vectors; odd
- * numbers of channels; scores that overflow unless the largest is subtracted; groups of every width; a ghost head of
- * one matrix; enough rows to reuse strips of logits. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
     {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
@@ -106,8 +103,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The memory stated in reference/elsa.h for one image, and what the table leaves out: q, k and v as projected, dense
- * copies, the tables of tokens and offsets, the ghost matrices. */
+/* reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies, the tables of tokens
+ * and offsets, the ghost matrices. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct elsa_problem z;
@@ -235,7 +232,6 @@ TESTS(nan_reaches_its_neighbours, COUNT(near))
     }
 }
 
-/* Q must be a multiple of the width of a group. */
 TEST(groups_divide_the_channels)
 {
     real *block;
@@ -293,7 +289,5 @@ int main(void)
         .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes,
         .golden = golden, .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
     };
-    Suite *suite = suite_of_tests("ELSA");
-    add_battery(suite, &tables);
-    return run_suite(suite);
+    return run_battery("ELSA", &tables);
 }

@@ -33,7 +33,6 @@ static real *algorithm_3(const struct scene *m, const real *own_bias, const real
     return logits;
 }
 
-/* The logits of Algorithm 2, on integers. */
 static struct scene algorithm_2(const struct scene_shape *s)
 {
     struct scene m = integer_scene(s);

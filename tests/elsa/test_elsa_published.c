@@ -3,7 +3,6 @@
  * We have no detectors, so the difference of two printed rows is compared with the difference of their layers.  The
  * other printed parameters and FLOPs are in test_networks_published.c.  One multiply-add is one FLOP. */
 
-#include <stdio.h>
 #include "../support/published.h"
 #include "../support/fixture.h"
 #include "../../reference/elsa.h"

@@ -107,7 +107,6 @@ TEST(ghost_head_doubles_the_heads_of_self_attention)
     real *o = fixture_tensor(&t, "ghost_mul"), *added = fixture_tensor(&t, "ghost_add");
     double tolerance = 32 * sqrt(24) * UNIT_ROUNDOFF;
 
-    /* Step 1: the maps of self-attention, as filters of the offsets j - i. */
     linear_map(qkv, 24, t.x, 8, fixture_tensor(&t, "w_qkv"), NULL, 12, 8, 24);
     head_gather(v, qkv + 16, 24, 12, 8);
     for (int a = 0; a < 2; a++) {
@@ -119,7 +118,6 @@ TEST(ghost_head_doubles_the_heads_of_self_attention)
                 m.h[(a * 49 + (j / 4 - i / 4 + 3) * 7 + j % 4 - i % 4 + 3) * 12 + i] = A[i * 12 + j];
     }
 
-    /* Step 2: tables of four heads, of two channels each.  The grid has 5 x 7 offsets. */
     for (int c = 0; c < 8; c++)
         for (int n = 0; n < 35; n++) {
             o[c * 35 + n] = o[c / 2 * 70 + n];

@@ -92,7 +92,7 @@ TEST(eq6_is_eq4_without_the_dot_product)
     beyond("    heads taken modulo", relative_difference(fixture_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 
-/* ELSA, Eq. 4, Tab. 1: with the identity norm y is the sum of y of each term. */
+/* ELSA, Eq. 4, Tab. 1: y is the sum of y of each term. */
 TESTS(terms_of_eq4_add_without_a_norm, 2)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
@@ -163,7 +163,6 @@ TEST(filter_norm_ignores_scale_and_offset)
 
 /* ---- positions ------------------------------------------------------- */
 
-/* y of 12 rows, cut from a longer image at row `from`. */
 static real *cut_at(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
@@ -253,7 +252,6 @@ TEST(impulse_in_v_reads_back_the_filter)
 
 /* ---- the ghost head -------------------------------------------------- */
 
-/* A scene with ghost matrices, after all steps of the naive form. */
 static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
     const struct scene_shape s = {"4x5", 6, 2, 3, 1, 7};

@@ -2,7 +2,6 @@
  * found */
 
 #include <glob.h>
-#include <stdio.h>
 #include "../support/support.h"
 #include "fuzz.h"
 

@@ -1,14 +1,10 @@
 /* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN; theorems are in test_hilo_theorems.c */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../support/battery.h"
 #include "../../fast/tuned/attention.h"
 #include "../../fast/tuned/hilo/window_attention.h"
 
-/* Grids one token wide, of prime sizes, smaller than a window, not divisible by it; windows that fill vectors, and
- * larger and smaller ones; one branch alone; one channel per head, odd numbers of channels; more queries than a block;
- * more windows than a tile; some biases left out. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1", 1, 1, "", ""},
     {"--grid 1x1 --window 5 --alpha 0.5 --heads 2", 2, 2, "", ""},
@@ -37,7 +33,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* With padding and without; windows that fill vectors and that do not; one branch alone; pooled queries. */
 static const struct battery_case counted[] = {
     {"--grid 1x1", 1, 1, "", ""},
     {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6, "", ""},
@@ -73,7 +68,6 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* A branch without heads has no tensors. */
 #define FITTING "x 1x4x4 h_qkv 6x4 h_proj 2x2 l_q 2x4 l_kv 4x4 l_proj 2x2"
 static const struct battery_file files[] = {
     {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "", NULL},
@@ -102,8 +96,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The memory stated in reference/hilo.h.  Left out: the naive form on large planes, where it is slow; in the fast form
- * heads that do not fill vectors, and pooled queries. */
+/* reference/hilo.h; without the naive form on large planes, where it is slow, and in the fast form without heads that
+ * do not fill vectors and pooled queries. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);
@@ -185,7 +179,5 @@ int main(void)
         .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_of_tests("HiLo");
-    add_battery(suite, &tables);
-    return run_suite(suite);
+    return run_battery("HiLo", &tables);
 }

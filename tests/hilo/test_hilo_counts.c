@@ -2,7 +2,6 @@
  *
  * Counts are exact integers.  BLAS computes the projections; they count as tokens times entries of a weight. */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../support/published.h"
 #include "../../reference/msa.h"
@@ -11,7 +10,6 @@ void counted_attention(real *y, real *a, const real *q, const real *k, const rea
                        size_t queries, size_t keys, size_t channels);
 void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
 
-/* With padding and without; windows in lanes and in tiles; all heads in one branch; pooled queries. */
 static const struct { const char *options; size_t batch, channels; } size[] = {
     {"--grid 1x1", 1, 1},
     {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6},
@@ -55,8 +53,7 @@ TESTS(fast_hilo_multiplies_as_its_cores_do, COUNT(size))
 
 /* ---- Eq. 7 to 12 ------------------------------------------------------------ */
 
-/* HiLo, Eq. 7-12, A.2: each term holds, with half of the heads in each branch; their sum is the fast form's
- * multiply_adds. */
+/* HiLo, Eq. 7-12, A.2: each term, with half of the heads in each branch. */
 TESTS(costs_of_equations_7_to_12, 3)
 {
     static const char *const options[] = {
@@ -82,7 +79,6 @@ TESTS(costs_of_equations_7_to_12, 3)
     ck_assert(eq7 + eq8 + eq9 + eq10 + eq11 + eq12 == multiply_adds_of(&p));
 }
 
-/* The fast form's multiply-adds of one image of edge x edge tokens. */
 static double layer(const char *options, size_t edge, size_t channels)
 {
     char all[160];
@@ -91,7 +87,6 @@ static double layer(const char *options, size_t edge, size_t channels)
     return multiply_adds_of(&p);
 }
 
-/* Lo-Fi's cost with half of the heads, by Eq. 10-12; Hi-Fi's, the rest. */
 static double low_half(double N, double D, double s)
 {
     return (0.75 + 1 / (s * s)) * N * D * D + N * N * D / (s * s);
@@ -137,7 +132,6 @@ TEST(larger_windows_save_up_to_a_fourth_root)
     }
 }
 
-/* Multiply-adds with `low` of twelve heads in Lo-Fi, 384 channels, s = 2. */
 static double with_heads(size_t low, size_t edge)
 {
     char options[80];
@@ -184,7 +178,7 @@ TEST(flops_of_table_8_are_padding)
     ck_assert_uint_eq(wrong, 3);
 }
 
-/* HiLo, Table 9: pooled queries need fewer multiply-adds; the interpolation costs about 1/200 of the saving. */
+/* HiLo, Table 9: the interpolation costs about 1/200 of the saving. */
 TEST(pooled_queries_cost_less_arithmetic)
 {
     double plain = layer("--heads 12", 14, 384), pooled = layer("--heads 12 --pooled-queries", 14, 384);
@@ -206,8 +200,8 @@ TEST(doubled_heads_cost_more_than_self_attention)
     ck_assert(multiply_adds_of(&both) < attention);
 }
 
-/* HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA": holds with half of the heads in each
- * branch.  Lo-Fi's cost is by Eq. 10-12, Hi-Fi's is the rest. */
+/* HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA", with half of the heads in each
+ * branch. */
 TEST(either_branch_costs_less_than_self_attention)
 {
     static const size_t channels[] = {24, 384, 768}, window[] = {2, 3, 4, 7}, windows[] = {2, 4, 8};

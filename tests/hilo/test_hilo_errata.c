@@ -1,6 +1,5 @@
 /* test_hilo_errata.c -- corrections to HiLo as printed, and two points that it leaves open */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../support/published.h"
 #include "../../reference/msa.h"

@@ -1,12 +1,10 @@
 /* test_hilo_readings.c -- HiLo on positions (Sec. 3 and 4.2): tables of offsets, and the border */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../../reference/msa.h"
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* A file with the tensors of an operator on 14 x 14 tokens, without one of them, and x with `tokens` tokens. */
 static struct tensors file_without(const struct declaration *d, size_t tokens, const char *without)
 {
     struct problem p = shaped("--grid 14x14 --heads 3", d, 1, 24, "", without);

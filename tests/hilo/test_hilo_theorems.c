@@ -1,10 +1,5 @@
-/* test_hilo_theorems.c -- theorems about HiLo
- *
- * Limits of alpha and window; why N/s^2 keys suffice for Lo-Fi; the padding; permutations that HiLo commutes with; the
- * frequencies that each branch passes. */
+/* test_hilo_theorems.c -- theorems about HiLo */
 
-#include <stdio.h>
-#include <stdlib.h>
 #include "hilo_case.h"
 #include "../../reference/runtime/heads.h"
 #include "../../reference/runtime/linear.h"
@@ -16,7 +11,6 @@ static const char *const forms[] = {"naive", "plain", "fast"};
 
 #define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
 
-/* Columns of a matrix whose rows are `stride` apart. */
 static real *columns_of(const real *first, size_t stride, size_t rows, size_t columns)
 {
     real *dense = zeros(rows * columns);
@@ -24,7 +18,6 @@ static real *columns_of(const real *first, size_t stride, size_t rows, size_t co
     return dense;
 }
 
-/* Naive attention of one head on dense rows. */
 static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
                      size_t c)
 {
@@ -35,8 +28,7 @@ static real *head_of(const real *q, const real *k, const real *v, const real *r,
 
 /* ---- limits -------------------------------------------------------------- */
 
-/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10: with alpha 0 it is window attention.  Windows of another
- * edge differ by more than 0.1. */
+/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10.  Windows of another edge differ by more than 0.1. */
 TESTS(alpha_zero_is_window_attention, 2)
 {
     static const char *const windows[] = {"--grid 6x12 --heads 3 --window 2", "--grid 6x12 --heads 3 --window 3"};
@@ -55,8 +47,8 @@ TESTS(alpha_zero_is_window_attention, 2)
     beyond("another window", relative_difference(y[1], y[0], t.outputs), 0.1);
 }
 
-/* HiLo, A.1, the last stage of LITv2: with windows of 1 it is self-attention; w_qkv stacks l_q and l_kv, w_o is l_proj.
- * Windows of 2 differ by more than 0.1. */
+/* HiLo, A.1, the last stage of LITv2: w_qkv stacks l_q and l_kv, w_o is l_proj.  Windows of 2 differ by more than
+ * 0.1. */
 TESTS(window_of_one_is_self_attention, 4)
 {
     static const char *const options[] = {
@@ -234,8 +226,7 @@ TEST(output_projection_splits_in_two)
     }
 }
 
-/* HiLo, A.4, Tab. 9: pooled queries change the function, unless windows are single tokens or there is only one
- * window. */
+/* HiLo, A.4, Tab. 9, unless windows are single tokens or there is only one window. */
 TESTS(pooled_queries_are_another_function, 4)
 {
     static const struct { const char *plain; bool same; } z[] = {
@@ -255,7 +246,7 @@ TESTS(pooled_queries_are_another_function, 4)
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* HiLo, Sec. A.3, and the authors' detection code: padding equals tokens of zeros at the bottom and on the right. */
+/* HiLo, Sec. A.3, and the authors' detection code: at the bottom and on the right. */
 TESTS(padding_is_tokens_of_zeros, 3)
 {
     static const struct { const char *rest; size_t H, W; } z[] = {
@@ -410,7 +401,6 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
     return e;
 }
 
-/* The share of the energy, without that of frequency zero, that lies above half the band. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
 /* HiLo, Sec. 4.1, "averaging is a low-pass filter": 14 tokens give 7 means.  The mean of two tokens of a wave of k

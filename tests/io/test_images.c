@@ -2,7 +2,6 @@
 
 #define _XOPEN_SOURCE 700       /* mkdtemp */
 
-#include <math.h>
 #include <zlib.h>
 #include "../support/folder.h"
 #include "../../reference/runtime/random.h"
@@ -31,7 +30,6 @@ static void write_gzip(const char *path, const unsigned char *bytes, size_t coun
     ck_assert_int_eq(gzclose(f), Z_OK);
 }
 
-/* Exactly, compressed or not. */
 TESTS(any_images_of_a_set_are_read, 2)
 {
     static const struct { size_t first, count; } right[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}},
@@ -183,7 +181,6 @@ TEST(fitted_images_are_interpolated)
 
 /* ---- Tokens ---- */
 
-/* Tokens from idx(), patches of 2. */
 static struct token_source little_set(void)
 {
     write_gzip("set", idx(), IDX_SIZE);

@@ -3,7 +3,6 @@
 #define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
 
 #include <errno.h>
-#include <math.h>
 #include "../support/folder.h"
 #include "../../reference/io/safetensors.h"
 

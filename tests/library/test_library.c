@@ -6,15 +6,10 @@
 #include <cjson/cJSON.h>
 #include <glob.h>
 #include <locale.h>
-#include <math.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../support/golden.h"
-#include "../support/support.h"
 #include "../../reference/runtime/bytes.h"
 #include "../../reference/io/tokens.h"
 #include "../../reference/runtime/plan.h"
@@ -54,7 +49,6 @@ struct caller {
     real *y;
 };
 
-/* Opens a golden vector, whose name begins with OPERATOR_. */
 static void open_caller(struct caller *c, const char *name)
 {
     char operator[32];
@@ -331,7 +325,6 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_load)(plan, c.tensor, c.count));
     done(API(plan_run)(plan, first, x));
 
-    /* Step 1: wrong loads. */
     API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
     w->data = NULL;
     says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
@@ -347,7 +340,7 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_run)(plan, c.y, x));
     equal(c.y, first, count);
 
-    /* Step 2: other numbers at another address. */
+    /* Other numbers at another address. */
     real *other = copy(w->data, 3 * C * C);
     for (size_t n = 0; n < 3 * C * C; n++) other[n] *= (real)0.75;
     w->data = other;
@@ -382,7 +375,6 @@ START_TEST(lack_of_memory_is_code_one)
         done(all_in_one(&c));
         real *y = copy(c.y, count);
 
-        /* Step 1: create, load and run. */
         for (twicetold_status s = {.code = 1}; s.code; request++) {
             memory_fail_after(request);
             s = all_in_one(&c);
@@ -392,7 +384,7 @@ START_TEST(lack_of_memory_is_code_one)
         }
         ck_assert_int_gt(request, 4);
 
-        /* Step 2: two failed loads, then a successful one. */
+        /* Two failed loads, then a successful one. */
         for (long first = 0, second = 0;; second++, pairs++) {
             done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
             memory_fail_once(first);

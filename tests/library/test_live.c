@@ -3,10 +3,6 @@
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../support/golden.h"
@@ -61,7 +57,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     double kappa = sensitivity(&g.problem, g.x->data, reference(&g.problem, g.x->data));
     double tolerance = property_tolerance(&g.problem);
 
-    /* Step 1: run in WebAssembly. */
     size_t forms = 0;
     int at = snprintf(words, sizeof words, "golden %s", path);
     for (int f = 0; (form = operator_form_at(d, f)); f++)
@@ -72,7 +67,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     real *page = zeros(forms * count);
     ck_assert_uint_eq(node(page, forms * count, words), forms * count);
 
-    /* Step 2: run here. */
     for (int f = 0; (form = operator_form_at(d, f)); f++) {
         if (!strcmp(form->name, "fftw")) continue;
         real *here = run_form(&g.problem, form, 1, g.x->data);
@@ -119,16 +113,8 @@ static void open_scene(struct golden *g, const struct scene *s, const char *path
     snprintf(command, sizeof command, "node tests/library/live.js %s kernel %s '%s' >%s", module, s->name, s->settings,
              path);
     ck_assert_msg(system(command) == 0, "%s: failed", command);
-    golden_options(g, path);
-    int words = words_of(g->options, g->word, COUNT(g->word));
-    succeeds(safetensors_read(&g->file, path));
+    golden_read(g, operator_find(s->name), path, "kernel");
     unlink(path);
-    succeeds(problem_create(&g->problem, operator_find(s->name), words, g->word));
-    g->expected = tensors_find(&g->file, "kernel");
-    g->x = tensors_find(&g->file, "x");
-    ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
-    g->file.count--;
-    succeeds(problem_bind(&g->problem, &g->file));
 }
 
 /* Sets random values v [N][channels] through the map's rows that make them, or in channel 1 of x, which only u4

@@ -23,8 +23,6 @@ static void join(char *all, size_t arena, const char *options, const char *varia
     snprintf(all, arena, "%s %s", options, variant);
 }
 
-/* Grids of one to three axes, one token wide, prime, odd, even, not square; single latents and channels, numbers of
- * them that do not fill vectors, and more pairs of latents than a vector has lanes. */
 static const struct battery_case sizes[] = {
     {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
     {"--grid 1 --heads 2", 3, 6, "D=2", ""},
@@ -48,7 +46,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* Local kernels smaller than the grid, equal to it and larger. */
 static const struct battery_case windows[] = {
     {"--grid 31 --kernel 1", 2, 4, "D=3", ""},
     {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
@@ -214,7 +211,6 @@ END_TEST
 
 /* ---- appendix B: another grid -------------------------------------------- */
 
-/* x, resampled from one grid to another. */
 static real *on_another_grid(const real *x, const char *from_text, const char *to_text, enum regrid_rule rule)
 {
     grid from, to;

@@ -1,16 +1,11 @@
-/* test_lisa_counts.c -- the cost of LiSA and self-attention: Table 1 and the FLOPs of Tab. 3, counted
- *
- * A second build of the naive and plain forms counts multiplications (counting.h); the allocator counts bytes
- * (memory.h). */
+/* test_lisa_counts.c -- the cost of LiSA and self-attention: Table 1 and the FLOPs of Tab. 3, counted */
 
-#include <stdio.h>
 #include "lisa_case.h"
 #include "../support/published.h"
 #include "../support/battery.h"
 #include "../../reference/msa.h"
 #include "../../reference/networks/network.h"
 
-/* Fig. 6's order, counted (counting.cc). */
 void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                        const real *Ra, const real *Rb, const struct lisa_problem *p);
 
@@ -18,7 +13,6 @@ void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real 
 
 enum core { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
 
-/* Multiplications of one head, without projections, which BLAS computes. */
 static double counted(enum core core, size_t N, size_t c, size_t D)
 {
     static const char *const options[] = {

@@ -2,12 +2,10 @@
  *
  * Most tests use one head of small integers: sums are exact, and the tolerance is zero unless the comment gives one. */
 
-#include <stdlib.h>
 #include "lisa_case.h"
 #include "../../fast/tuned/attention.h"
 #include "../../reference/cli/regrid.h"
 
-/* Lines, planes and a block; one token; one token wide; prime, even, not square. */
 static const struct { const char *grid; size_t c, D; } place[] = {
     {"1", 3, 2}, {"7", 3, 2}, {"12", 1, 1}, {"1x5", 2, 3}, {"5x6", 3, 2}, {"4x4", 2, 3}, {"2x3x4", 3, 2},
 };
@@ -18,7 +16,6 @@ static struct case_head head_at(int index)
     return integer_head(place[index].grid, place[index].c, place[index].D);
 }
 
-/* The same head with its tokens in another order. */
 static struct case_head with_tokens(const struct case_head *o, const size_t *from)
 {
     struct case_head r = *o;
@@ -235,7 +232,6 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
     struct case_head o = integer_head("3x4", 3, 2);
     size_t N = o.N, c = o.c, D = o.D;
 
-    /* Step 1: the kernels, from the naive cores. */
     real *Ga = circular_key(&o, o.wa, o.Ba);
     real *local = local_key(&o), *kernel[] = {
         kernel_eq4(&o), kernel_of(&o, structure_eq5(&o, NULL)), kernel_of(&o, structure_eq7(&o, NULL)),
@@ -253,7 +249,6 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
                 }
         }
 
-    /* Step 2: an impulse at every token, in every channel. */
     for (size_t e = 0; e < COUNT(equations); e++) {
         real *before = equations[e].y(&o), *expected = zeros(N * c);
         for (size_t j = 0; j < N; j++)
@@ -341,8 +336,7 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2: if all channels share the tables, Eq. 6 is Eq. 5: summed over channels, the Hadamard correlation is
- * the dot product. */
+/* LiSA, Sec. 4.2: summed over channels, the Hadamard correlation is the dot product. */
 START_TEST(eq6_with_shared_rpes_is_eq5)
 {
     struct case_head o = head_at(_i);
@@ -525,7 +519,7 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term": if all channels share the tables, Eq. 7 is Eq. 5 with Ba. */
+/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term". */
 START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 {
     struct case_head o = head_at(_i);
@@ -548,7 +542,7 @@ START_TEST(third_term_of_eq8_does_not_depend_on_values)
 }
 END_TEST
 
-/* LiSA, Eq. 5-10: y is the sum of y of each latent. */
+/* LiSA, Eq. 5-10. */
 START_TEST(latents_add)
 {
     struct case_head o = integer_head("3x4", 3, 3), one = o;
@@ -637,7 +631,6 @@ START_TEST(circular_is_linear_nowhere_else)
         o.eac[entry * o.c] -= 1;
     }
 
-    /* Two latents with equal key tables. */
     o = integer_head("3x4", 2, 2);
     real *t = integers(34, o.P, 2);
     for (size_t i = 0; i < o.N * o.c; i++) o.wa[2 * i + 1] = o.wa[2 * i];
@@ -683,13 +676,12 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
 }
 END_TEST
 
-/* A cyclic shift of the tokens: token i of the result was token i - step. */
 static void shift(size_t *from, const grid *g, const size_t step[GRID_AXES])
 {
     for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
 }
 
-/* LiSA, Sec. 4.3, circulant matrices: a cyclic shift of the tokens shifts y of Eq. 10, but not of other equations. */
+/* LiSA, Sec. 4.3, circulant matrices: y of other equations does not shift. */
 START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct case_head o = integer_head("5x6", 3, 2);

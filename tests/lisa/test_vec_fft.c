@@ -4,10 +4,7 @@
  * factors are rounded once: an error of (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Errors of unitary stages add,
  * so the prime factors of n bound larger radices too.  FFTW counts 7 log2 n (Higham 2002, Theorem 24.2). */
 
-#include <math.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../fast/circulant.h"
 #include "../../fast/tuned/lisa/fft.h"
 #include "../../fast/tuned/lisa/vec_grid.h"
@@ -60,7 +57,6 @@ static void free_points(void)
     while (allocations) memory_free(allocated[--allocations]);
 }
 
-/* The same points in FFTW's layout, [n][L][re, im]. */
 static real *interleaved(const real *a, size_t n)
 {
     real *z = points(n);
@@ -147,7 +143,6 @@ START_TEST(every_lane_equals_fftw)
             succeeds(fft_load(&fft, 1, &n, LANES, z));
             fft_run(&fft, z, inverse);
 
-            /* Out of place, to every third point; then in place. */
             transform(&lane, wide, 3, a, 1, inverse, line);
             for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
             real *y = interleaved(b, n);

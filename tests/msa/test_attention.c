@@ -3,16 +3,11 @@
  * i queries, j keys (n of them), c channels, u unit roundoff.  An output is a mean of values, so its error is relative
  * to the largest |value|.  If a comment gives no tolerance, it is that of tolerance() below. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../fast/tuned/exponential.h"
 #include "../../naive/attention.h"
 #include "../../fast/attention.h"
 #include "../../fast/tuned/attention.h"
-#include "../../reference/runtime/memory.h"
 
 /* ---- inputs ---------------------------------------------------------- */
 
@@ -234,8 +229,6 @@ static void holds(const char *what, const struct arrays *x, const real *y)
 
 /* ---- the forms are equal ---------------------------------------------- */
 
-/* All sizes 1; primes; a last tile one short or one over; queries that fill a vector, one fewer and one more; more
- * queries than keys and fewer; every remainder of channels and keys modulo 8; strides of projections. */
 static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
     {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
     {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
@@ -272,7 +265,7 @@ TESTS(tiled_attention_is_the_equation, COUNT(size))
     beyond("    plain", apart(&x, plain(&x), expected), tolerance(&x));
 }
 
-/* Grids and windows of them.  e has `columns` columns; one is used. */
+/* e has `columns` columns; one is used. */
 static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
     {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
     {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
@@ -400,7 +393,7 @@ TEST(blocks_of_queries_change_no_bit)
         ck_assert_mem_eq(tiled_in_blocks(problem(&x), block[b]), whole, x.queries * x.channels * sizeof *whole);
 }
 
-/* Constant values give the constant.  Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
+/* Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
 TESTS(weights_sum_to_one, FORMS)
 {
     struct arrays x = arrays(50, 333, 4, 4);

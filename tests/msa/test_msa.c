@@ -2,8 +2,6 @@
  *
  * Also compiled over the exact field.  Sizes, golden vectors and costs are in test_msa_golden.c. */
 
-#include <stdio.h>
-#include <string.h>
 #include "msa_case.h"
 
 static const char *const forms[] = {"naive", "plain", "fast"};

@@ -2,12 +2,9 @@
  *
  * Tests that are also compiled over the exact field are in test_msa.c. */
 
-#include <string.h>
 #include "../support/battery.h"
 #include "msa_case.h"
 
-/* Grids of one to three axes; windows, shifted and not; ghost heads; biases and R left out; channels that do not fill
- * vectors; more queries than a block; more images than a chunk. */
 static const struct battery_case sizes[] = {
     {"--grid 1", 1, 1, "", ""},
     {"--grid 7 --heads 3", 2, 6, "", ""},
@@ -78,7 +75,6 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-/* One and two heads, with and without R, with and without a ghost head. */
 static const struct battery_case memory[] = {
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o rpe"},
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o"},
@@ -156,7 +152,5 @@ int main(void)
         .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };
-    Suite *suite = suite_of_tests("msa, forms and golden vectors");
-    add_battery(suite, &tables);
-    return run_suite(suite);
+    return run_battery("msa, forms and golden vectors", &tables);
 }

@@ -3,16 +3,11 @@
  * A layer has one form, so this file restates its equation: in double, by coordinates, one output at a time.
  * test_properties.c tests the properties of all operators for layers, too. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
 /* ---- layers by coordinates ------------------------------------------- */
 
-/* A problem and its input. */
 struct input {
     const struct problem *p;
     const real *x;
@@ -216,8 +211,6 @@ static double expected_head(const struct input *t, size_t b, size_t n, size_t k)
 
 typedef double entry(const struct input *, size_t b, size_t n, size_t c);
 
-/* Overlaps, gaps, paddings; one to three axes; windows larger than the grid; channels that are no multiple of a vector;
- * several images; no biases. */
 static const struct { const struct declaration *layer; entry *expected; const char *options; size_t batch, channels;
                       const char *sizes, *without; } layer[] = {
     {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
@@ -264,7 +257,6 @@ static struct fixture random_layer(int n)
                    layer[n].without);
 }
 
-/* y by an equation above. */
 static real *expected_output(const struct fixture *t, entry *expected)
 {
     const struct problem *p = &t->problem;

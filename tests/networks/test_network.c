@@ -4,14 +4,9 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/golden.h"
-#include "../support/roundoff.h"
 #include "../support/folder.h"
 #include "../../reference/networks/layers/layers.h"
-#include "../../reference/networks/network.h"
 #include "../../reference/networks/photo.h"
 #include "../../reference/networks/profile.h"
 #include "../../reference/runtime/random.h"
@@ -54,7 +49,6 @@ static struct network made(const struct small *s, size_t classes, const char *fo
     return n;
 }
 
-/* The same, with random weights, ready to run. */
 static struct network ready(const struct small *s, const char *form_name, int threads)
 {
     struct network n = made(s, 7, form_name, threads);
@@ -79,7 +73,6 @@ static real *run(struct network *n, const real *x)
 
 /* ---- tolerances ------------------------------------------------------------------- */
 
-/* The statistical bound of roundoff.h. */
 static double bound(struct network *n, const real *x, const real *y)
 {
     return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
@@ -104,7 +97,6 @@ struct answers {
     int count;
 };
 
-/* The word after "--key" in the options. */
 static const char *option_of(const struct answers *a, const char *key)
 {
     for (int w = 1; w + 1 < 32 && a->g.word[w + 1]; w += 2)
@@ -121,12 +113,10 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
     succeeds(safetensors_read(&a->g.file, path));
 
-    /* Step 1: the weights, named by paths, borrow the file's numbers. */
     a->weights.tensor = keep(a->g.file.count, sizeof *a->weights.tensor);
     for (size_t t = 0; t < a->g.file.count; t++)
         if (strchr(a->g.file.tensor[t].name, '.')) a->weights.tensor[a->weights.count++] = a->g.file.tensor[t];
 
-    /* Step 2: find x and the outputs. */
     char stage[] = "stage1";
     a->x = tensors_find(&a->g.file, "x");
     for (; (a->answer[a->count] = tensors_find(&a->g.file, stage)); stage[5]++) a->count++;
@@ -134,7 +124,6 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     ck_assert(a->x && a->answer[a->count - 1]);
     ck_assert_uint_eq(a->weights.count + 1 + (size_t)a->count, a->g.file.count);
 
-    /* Step 3: make the network. */
     const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
                                 option_of(a, "heads"), a->x->size[0]};
     a->n = made(&sizes, a->answer[a->count - 1]->size[1], form_name, 1);
@@ -143,7 +132,6 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     succeeds(network_place(&a->n));
 }
 
-/* y[i] corresponds to answer[i]. */
 static void run_answers(struct answers *a, real *y[NETWORK_STAGES + 1])
 {
     for (int i = 0; i < a->count; i++) y[i] = zeros(a->answer[i]->count);

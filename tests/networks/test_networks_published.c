@@ -5,7 +5,6 @@
  * single layers. */
 
 #include "../support/published.h"
-#include "../support/tsv.h"
 #include "../../reference/lisa.h"
 #include "../../reference/sra.h"
 #include "../../reference/networks/network.h"
@@ -102,7 +101,6 @@ static const struct network_table *varied(const struct network_table *base, cons
 
 /* ---- counts -------------------------------------------------------------------- */
 
-/* Parameters; FLOPs without norms; FLOPs of norms, five per number. */
 struct count { double parameters, bare, norms; };
 
 /* LiSA's Tab. 3 counts N log2 N for a transform and nothing for products of spectra. */

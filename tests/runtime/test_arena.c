@@ -1,13 +1,9 @@
 /* test_arena.c -- arenas, and how threads share a batch of images */
 
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/support.h"
 #include "../../reference/runtime/batch.h"
 #include "../../reference/runtime/arena.h"
@@ -257,7 +253,6 @@ TESTS(every_item_is_done_once, COUNT(teams))
         }
 }
 
-/* The first item waits for all others, at most ten seconds. */
 static void do_items_with_one_slow(const struct team *t)
 {
     for (size_t i; team_next(t, ITEMS * IMAGES, &i); done[0][i]++) {

@@ -1,8 +1,5 @@
 /* test_lookup.c -- names and limits of a declaration, for an invented operator with an option of each kind */
 
-#include <math.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 
 static int checks;

@@ -3,11 +3,6 @@
  * tests/runtime/numbers.tsv counts the outputs that are not finite if an entry of a tensor is NaN, infinity or 1e30.
  * NUMBERS=FILE build/tests/runtime/test_numbers writes this table to FILE. */
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/properties.h"
 
 #define CHANNELS 8
@@ -108,7 +103,6 @@ static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r
     }
 }
 
-/* The lines of a table, without comments. */
 static char *lines_of(const char *path)
 {
     char *text = keep(1 << 16, 1);
@@ -161,7 +155,6 @@ TEST(nan_and_infinity_spread_as_tabulated)
 
 /* ---- tiny numbers ---------------------------- */
 
-/* All forms are finite and agree. */
 static void finite_and_equal(struct fixture *t, const char *what)
 {
     char line[160];

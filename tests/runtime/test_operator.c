@@ -1,13 +1,8 @@
 /* test_operator.c -- declarations: options, shapes, tensors of a file, random parameters */
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../reference/dfc.h"
-#include "../../reference/networks/operators.h"
 #include "../../reference/networks/layers/layers.h"
 #include "../../reference/lisa.h"
 #include "../../reference/msa.h"

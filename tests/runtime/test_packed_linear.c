@@ -1,7 +1,5 @@
 /* test_packed_linear.c -- linear maps with repacked weights equal linear_map */
 
-#include <math.h>
-#include <string.h>
 #include "../support/support.h"
 #include "../../fast/tuned/vec.h"
 #include "../../fast/tuned/packed_linear.h"

@@ -1,7 +1,6 @@
 /* test_product.c -- matrix products, by whichever library */
 
 #define _GNU_SOURCE             /* RTLD_NEXT */
-#include <math.h>
 #include "../support/support.h"
 #include "../../reference/runtime/product.h"
 

@@ -3,12 +3,8 @@
  * A layer has one form, which is compared with itself in double.  An operator's own suite tests its special sizes and
  * the statements of its paper. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
 #include "../support/properties.h"
-#include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
 /* Tolerance: 32 sqrt(T) u, T multiply-adds per entry of y.  A sum of T products errs by more than 8 sqrt(T) u with
@@ -138,17 +134,8 @@ TESTS(names_are_declared, case_count)
     ck_assert_int_lt(case_count, (int)COUNT(cases));
 }
 
-/* Operators, then layers. */
-static const struct declaration *operator_or_layer_at(int at)
-{
-    int operators = 0;
-    while (operator_at(operators)) operators++;
-    return at < operators ? operator_at(at) : layer_at(at - operators);
-}
-
 int main(void)
 {
-    Suite *suite = suite_of_tests("properties");
     enumerate_cases(operator_or_layer_at);
-    return run_suite(suite);
+    return run_tests("properties");
 }

@@ -2,10 +2,6 @@
 
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 #include "../support/support.h"
 #include "../../reference/runtime/bytes.h"

@@ -7,14 +7,10 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
-#include "../support/support.h"
 #include "../support/folder.h"
 #include "../../reference/io/safetensors.h"
 #include "../../reference/hilo.h"
-#include "../../reference/networks/layers/layers.h"
 
 #define THREADS 8
 #define MOST 160                /* forms of all operators */
@@ -23,19 +19,9 @@
 static struct item { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 
-/* Operators, then layers. */
-static const struct declaration *operator_or_layer_at(int at)
-{
-    int operators = 0;
-    while (operator_at(operators)) operators++;
-    return at < operators ? operator_at(at) : layer_at(at - operators);
-}
-
-/* Every form of every operator and layer, with default options. */
 static void prepare_all(void)
 {
     count = 0;
-    if (!operator_count) enumerate_cases(operator_or_layer_at);
     for (int o = 0; o < operator_count; o++) {
         struct problem p;
         struct operator_case c = {.declaration = every[o]};
@@ -58,7 +44,6 @@ static void prepare_all(void)
 
 struct worker { int number, step, rounds, threads, wrong; pthread_barrier_t *start; };
 
-/* Creates a plan, runs it twice and releases it, for one form after another. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -197,7 +182,6 @@ static status read_file(size_t n)
     return s;
 }
 
-/* Reads one file after another; the threads start with different ones. */
 static void *read_files(void *argument)
 {
     struct worker *w = argument;

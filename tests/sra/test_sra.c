@@ -1,7 +1,5 @@
 /* test_sra.c -- spatial-reduction attention: its forms agree; its properties; its costs */
 
-#include <math.h>
-#include <string.h>
 #include "../support/battery.h"
 #include "../../fast/tuned/attention.h"
 #include "../../reference/msa.h"
@@ -35,8 +33,6 @@ static double projections(const struct problem *p, const struct form *form)
     return (double)(z.B * (z.N + 2 * z.M + convolution + (z.w_o ? z.N : 0)) * z.C * z.C);
 }
 
-/* One token; one patch; planes one patch wide; more queries than a block; channels that do not fill vectors; several
- * reductions; more images than a chunk. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1 --reduction 1", 1, 1, "", ""},
     {"--grid 2x2", 2, 1, "", ""},
@@ -64,7 +60,6 @@ static const struct battery_case counted[] = {
 
 static const struct battery_case memory[] = {{"--grid 16x18 --heads 2", 1, 16, "", ""}, {0}};
 
-/* The memory stated in reference/sra.h, for one image. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct sra_problem z = resolved(p);
@@ -90,7 +85,6 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* A file must have convolution and norm with a reduction, and must not without one. */
 #define FITTING "x 1x8x2 w_q 2x2 sr_w 2x2x2x2 sr_b 2 norm_g 2 norm_b 2 w_kv 4x2 w_o 2x2 b_o 2"
 static const struct battery_file files[] = {
     {"--grid 2x4 --reduction 2", FITTING, "", NULL},
@@ -104,7 +98,7 @@ static const struct battery_file files[] = {
     {0},
 };
 
-/* PVT, Sec. 3.3: with reduction 1 it is self-attention whose w_qkv stacks w_q and w_kv.  Exact: integers. */
+/* PVT, Sec. 3.3: w_qkv stacks w_q and w_kv.  Exact: integers. */
 TEST(no_reduction_is_self_attention)
 {
     struct fixture t = fixture("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
@@ -176,7 +170,5 @@ int main(void)
         .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_of_tests("SRA");
-    add_battery(suite, &tables);
-    return run_suite(suite);
+    return run_battery("SRA", &tables);
 }

@@ -6,9 +6,6 @@
 
 static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
 
-/* Lines, planes and blocks, one token wide and of prime sizes; windows of one token, wider than the grid, different
- * along the axes and for keys and values; strides that do not divide the grid, leave one centre, exceed an axis;
- * channels that do not fill vectors; virtual tokens that do not fill tiles. */
 static const struct battery_case sizes[] = {
     {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
     {"--grid 1 --kernel 5", 2, 3, "D=3", "w_o"},
@@ -68,7 +65,6 @@ static const struct battery_error errors[] = {
     {0},
 };
 
-/* Each equation has its own tensors and shapes. */
 #define ALL "x 1x16x6 w_qkv 18x6 "
 #define PLANE "--grid 4x4 --kernel 3x3 --equation "
 static const struct battery_file files[] = {

@@ -1,7 +1,4 @@
-/* test_structsa_counts.c -- the cost of StructSA: multiplications and bytes, counted, and the FLOPs of its tables
- *
- * The naive form is compiled with a real that counts multiplications (counting.h); the allocator counts bytes
- * (memory.h).  Counts without a tolerance are exact. */
+/* test_structsa_counts.c -- the cost of StructSA: multiplications and bytes, counted, and the FLOPs of its tables */
 
 #include "structsa_case.h"
 #include "../support/battery.h"

@@ -2,13 +2,11 @@
  *
  * Tolerances: zero for integers, whose sums are exact; otherwise that of structsa_case.h. */
 
-#include <stdlib.h>
 #include "structsa_case.h"
 #include "../../reference/io/images.h"
 #include "../../reference/runtime/steps.h"
 #include "../../reference/io/tokens.h"
 
-/* Dot-product and channel-wise; lines, planes and blocks; strides; windows of two sizes. */
 static const struct head_shape shapes[] = {
     {"7", "3", "1", 3, 2, 1, ""},      {"7", "3", "1", 3, 2, 3, ""},
     {"5x4", "3x3", "1", 4, 3, 1, ""},  {"5x4", "3x3", "1", 4, 3, 4, ""},
@@ -77,7 +75,6 @@ END_TEST
 
 /* ---- special cases --------------------------------------------------- */
 
-/* In each form, both problems have equal bits. */
 static void same_in_every_form(const struct fixture *one, const struct fixture *other)
 {
     const struct form *form;
@@ -295,7 +292,6 @@ START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
         size_t rank = matrix_rank(h.kernels, 63, 9, 1e3 * UNIT_ROUNDOFF * largest(h.kernels, 63 * 9));
         ck_assert_uint_eq(rank, D < 9 ? D : 9);
 
-        /* With one pattern every kernel is a_ij u. */
         for (size_t jm = 0; D == 1 && jm < 63 * 9; jm++)
             ck_assert(h.kernels[jm] == h.a[i * 63 + jm / 9] * h.hv[jm % 9]);
     }

@@ -2,9 +2,6 @@
 
 #include "battery.h"
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "golden.h"
 #include "properties.h"
 #include "../../reference/runtime/heads.h"
@@ -176,4 +173,11 @@ void add_battery(Suite *suite, const struct battery *b)
     tcase_add_loop_test(costs, forms_multiply_as_their_formulas_say, first, first + v * ROWS(b->counted));
     tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * ROWS(b->memory));
     tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + ROWS(b->growth));
+}
+
+int run_battery(const char *name, const struct battery *b)
+{
+    Suite *suite = suite_of_tests(name);
+    add_battery(suite, b);
+    return run_suite(suite);
 }

@@ -6,10 +6,9 @@
 #ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
 
-#include "support.h"
 #include "fixture.h"
 
-/* As in fixture.h; sizes such as "D=4 R=2", without: optional tensors that are left out. */
+/* Sizes as "D=4 R=2"; without: optional tensors that are left out. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
 
 /* Options that an operator must reject for one image, and a part of the message. */
@@ -57,5 +56,8 @@ double plan_bytes(const struct declaration *d, const struct form *form);
 
 /* A suite may add several operators; *b must outlive it. */
 void add_battery(Suite *suite, const struct battery *b);
+
+/* run_tests with one battery. */
+int run_battery(const char *name, const struct battery *b);
 
 #endif

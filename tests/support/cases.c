@@ -1,10 +1,7 @@
 /* cases.c -- every operator with every option; see cases.h */
 
 #include "cases.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "support.h"
+#include "../../reference/networks/layers/layers.h"
 
 /* Sizes that are not left open. */
 static const struct { const char *name, *sizes; } special[] = {
@@ -90,7 +87,6 @@ static bool choose(char *text, size_t size, const struct option *o, int n, int a
     return true;
 }
 
-/* Adds a case unless it exists. */
 static void add(struct operator_case c)
 {
     for (int n = 0; n < case_count; n++)
@@ -125,7 +121,6 @@ static bool next_value(struct walk *w)
     return false;
 }
 
-/* Each value of each option. */
 static void add_values(struct operator_case c)
 {
     struct walk w = {.from = &c, .option = c.declaration->options};
@@ -183,7 +178,6 @@ static void add_odd_planes(const struct declaration *d)
     }
 }
 
-/* All pairs of choices. */
 static void add_pairs(struct operator_case c)
 {
     struct walk first = {.from = &c, .option = c.declaration->options};
@@ -211,6 +205,13 @@ static void add_optional(struct operator_case bare)
             if (chooses(w.option) && !strncmp(t->when, w.option->name, length) && t->when[length] == '=') add(w.now);
         }
     }
+}
+
+const struct declaration *operator_or_layer_at(int at)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    return at < operators ? operator_at(at) : layer_at(at - operators);
 }
 
 void enumerate_cases(const struct declaration *(*declared)(int))

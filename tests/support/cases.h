@@ -16,12 +16,13 @@ struct operator_case {
     bool chosen;                /* the operator may reject these options */
 };
 
-/* enumerate_cases fills them from a list such as operator_at: plain cases, then pairs of choices.  OPERATOR=NAME in the
- * environment selects one operator. */
+/* enumerate_cases fills them from a list: plain cases, then pairs of choices.  OPERATOR=NAME in the environment selects
+ * one operator. */
 extern struct operator_case cases[512];
 extern const struct declaration *every[64];
 extern int plain_count, case_count, operator_count;
 void enumerate_cases(const struct declaration *(*declared)(int));
+const struct declaration *operator_or_layer_at(int at);     /* operators, then layers */
 
 /* The problem of a case, without data; prints the case.  A chosen case may be rejected. */
 status case_shape(struct problem *p, const struct operator_case *c);

@@ -1,14 +1,9 @@
 /* properties.c -- properties of every form of every operator; see properties.h */
 
 #include "properties.h"
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "roundoff.h"
-#include "support.h"
 #include "../../reference/runtime/random.h"
 
-/* Form f of the fixture's operator, or NULL. */
 static const struct form *form_at(const struct fixture *t, int f)
 {
     return operator_form_at(t->problem.declaration, f);
@@ -56,7 +51,6 @@ void property_one_function(struct fixture *t, const char *what, double tolerance
     ck_assert(largest(t->y, t->outputs) > 0);
 }
 
-/* NaN if a or b is NaN. */
 static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 
 /* The largest relative differences of a form from the naive form so far: of the maximum, and of the root mean
@@ -84,7 +78,6 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         size_t count = t->problem.tensor[r].count;
         if (!data) continue;
 
-        /* Step 1: move all entries. */
         real *kept = copy(data, count);
         for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
         t->y = fixture_run(t, "naive", 1);
@@ -92,7 +85,7 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
 
-        /* Step 2: move the first entry, the last one, then random ones, until y changed five times. */
+        /* Move the first entry, the last one, then random ones, until y changed five times. */
         for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor with data has at least one number */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
@@ -105,7 +98,6 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
             data[i] = kept[i];
         }
 
-        /* Step 3: the other forms followed the naive form. */
         const char *name = t->problem.declaration->tensors[r].name;
         snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, single);
         beyond(line, all, tolerance);

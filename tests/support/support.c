@@ -1,17 +1,12 @@
 /* support.c -- reproducible inputs and comparisons; see support.h */
 
 #include "support.h"
-#include <math.h>
 #include <omp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../../reference/io/images.h"
 #include "../../reference/runtime/product.h"
 #include "../../reference/runtime/random.h"
 
-/* The memory of the running test, as a linked list. */
 static struct kept { struct kept *before; void *data; } *kept;
 
 void *keep(size_t count, size_t size)

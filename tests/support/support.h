@@ -6,8 +6,11 @@
 #define TWICETOLD_TESTS_SUPPORT_H
 
 #include <check.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "../../reference/runtime/memory.h"
 #include "../../reference/runtime/real.h"
