@@ -31,8 +31,6 @@ static inline struct dfc_problem dfc_of(const struct problem *p)
     return params;
 }
 
-/* ---- tensors; they use only the sizes of a dfc_problem ------------------- */
-
 /* The index of W_imncd. */
 static inline size_t place(const struct dfc_problem *s, size_t i, size_t m, size_t n, size_t c, size_t d)
 {
@@ -127,8 +125,6 @@ static inline real *attention_map(const real *x, const real *w_q, const real *w_
     }
     return map;
 }
-
-/* ---- Eq. 6, counted ---------------------------------------------------- */
 
 /* Readings of "unfolding": m counts tokens, or 2 N - 1 positions from n - (N - 1) to n + N - 1. */
 enum reading { ABSOLUTE, RELATIVE };

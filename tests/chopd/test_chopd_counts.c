@@ -17,8 +17,6 @@ static double formula(const struct fixture *t, const char *form)
     return form_multiply_adds(operator_form(t->problem.declaration, form), &t->problem);
 }
 
-/* ---- factors ------------------------------------------------------------ */
-
 /* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image. */
 TEST(eq6_multiplies_as_its_formula_says)
 {
@@ -48,8 +46,6 @@ TEST(factors_store_sums_for_products)
     ck_assert_uint_eq(problem_parameters(&small.problem), (96 + 96 + 5 * 4) * 96 + phi + 96);
     ck_assert_uint_eq(problem_parameters(&large.problem), problem_parameters(&small.problem));
 }
-
-/* ---- ChoP'D --------------------------------------------------------------- */
 
 static struct fixture layer_on(size_t H, size_t W)
 {

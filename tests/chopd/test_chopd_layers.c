@@ -34,8 +34,6 @@ static real *convolved(const struct window *v, const real *x, const real *kernel
     return fixture_run_on(&t, "layer", 1, x);
 }
 
-/* ---- static layers ----------------------------------------------------- */
-
 enum kind { DENSE, DEPTHWISE, MEAN };
 static const struct { enum kind kind; struct window window; } convolutions[] = {
     {DENSE, {5, 6, 3, 1, 1}}, {DENSE, {5, 6, 3, 1, 0}}, {DENSE, {7, 6, 3, 2, 1}}, {DENSE, {6, 6, 2, 2, 0}},
@@ -70,8 +68,6 @@ TEST(fully_connected_is_dynamic_with_constant_g)
     for (size_t at = 0; at < 360; at++) w[at] = problem_tensor(&t.problem, "w")[at % 120];
     equal(layer(&s, w, t.x), fixture_run(&t, "naive", 1), t.outputs);
 }
-
-/* ---- dynamic layers ---------------------------------------------------- */
 
 /* Wu et al. 2019, without its softmax: each token makes its kernel (ELSA, Eq. 4, term qr), and W_imncd = delta_cd
  * K_k,in for m = n + k. */

@@ -17,8 +17,6 @@ static struct dfc_problem integer_factors(size_t rows)
     };
 }
 
-/* ---- Eq. 5, 6 and 7 -------------------------------------------------- */
-
 /* ChoP'D, Eq. 6, footnote 1: if u3 is 1, all tokens out are equal in Eq. 5, for any u2.  If m is relative to n, as in
  * sliding patches with zero padding, they are not. */
 TEST(relative_reading_of_eq6_is_another_layer)
@@ -58,8 +56,6 @@ TEST(relative_reading_is_absolute_with_r_n_terms)
     ck_assert(largest(y, t.outputs) > 2);
     forms_equal(&t, y);
 }
-
-/* ---- ChoP'D -------------------------------------------------------------------- */
 
 /* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg holds if m is one of the 5 x 7 offsets on 3 x 4 tokens.  If m counts
  * tokens, all tokens out are equal; if P is shifted by one offset, the layer differs.  Exact: sides are powers of

@@ -23,7 +23,7 @@ static const size_t small[5] = {2, 4, 3, 3, 2};
 static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
 /* ChoP'D, Eq. 5: for R >= rank(W) the factors give W exactly.  A term for every entry of four of the five indices
- * suffices: the fifth factor is a fibre of W.  Without the last term, which is not zero, the tensor differs. */
+ * suffices: the fifth factor is a fibre of W. */
 TESTS(enough_terms_make_any_layer, 5)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
@@ -220,7 +220,7 @@ static wide_real direct(const struct box *b, const real *plane, size_t H, size_t
 }
 
 /* ChoP'D, Sec. 2.3: every form gives the mean over a box, summed over squares of 1/8 token.  Edges are multiples of 1/8
- * and sides powers of two, so it is exact.  Boxes 4 and 5 differ by 1/8; their means must differ. */
+ * and sides powers of two, so it is exact. */
 TESTS(integral_image_is_the_direct_sum, 4)
 {
     enum { H = 7, W = 9 };

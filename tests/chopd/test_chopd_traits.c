@@ -125,8 +125,6 @@ TEST(flags_of_layers_are_dependences_of_w)
                       traits_of(layer_of[k].w));
 }
 
-/* ---- the variants of Table 1 ------------------------------------------------ */
-
 enum variant { DEPTHWISE, POOLING, LINEAR };
 
 /* y_nd = sum_r u5_dr sum_k kernel_rk sum_c u4_cr x_(n+k)c + b_d over 3 x 3 tokens, zero-padded. */

@@ -389,8 +389,6 @@ TESTS(equal_values_come_back, sizeof(real) == 4 ? 2 : 0)
 }
 #endif
 
-/* ---- on a device ----------------------------------------------------------------------- */
-
 /* True if there is no device; run.py counts the line that says so. */
 static bool no_device(const struct cuda_plugin **plugin)
 {

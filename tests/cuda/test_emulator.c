@@ -10,8 +10,7 @@
 
 #define SEEDS 20
 
-/* The launch fails with a message that names the line, and only earlier launches are counted.  Then a correct kernel
- * passes. */
+/* The launch fails with a message that names the line, and only earlier launches are counted. */
 TESTS(injected_faults_are_found, fault_count)
 {
     const struct fault *f = &faults[_i];
@@ -145,7 +144,7 @@ TEST(devices_have_their_limits)
     }
 }
 
-/* The same seed gives the same order, another seed another one.  Each thread runs once, with counting and without. */
+/* The same seed gives the same order, another seed another one. */
 TEST(the_seed_sets_the_order_of_threads)
 {
     real *before = zeros(KERNEL_REALS);

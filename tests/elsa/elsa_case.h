@@ -92,8 +92,6 @@ static inline const real *run_cores(struct scene *m)
     return m->f;
 }
 
-/* ---- tolerance ------------------------------------------------------------ */
-
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
  * largest entry of y.
  *
@@ -116,8 +114,6 @@ static inline double scene_tolerance(const struct scene *m)
 {
     return 8 * (2 * sqrt(2 * (double)m->params.heads.C) + 2 * (double)m->params.K + 12) * UNIT_ROUNDOFF;
 }
-
-/* ---- whole problems --------------------------------------------------- */
 
 static inline void pass_x(struct fixture *t, bool query)
 {

@@ -39,12 +39,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const char *const golden[] = {
-    "elsa_eq7", "elsa_eq7_ghost", "elsa_eq7_block", "elsa_eq7_dilated", "elsa_eq7_root", "elsa_eq7_paper", "elsa_eq6",
-    "elsa_final", "elsa_final_ghost", "elsa_eq4_window", "elsa_eq4_neighbours", "elsa_eq4_convolution",
-    "elsa_eq4_dynamic", "elsa_eq4_filter", NULL,
-};
-
 static const struct battery_error errors[] = {
     {"--grid 4x4", "option --kernel: missing", 6},
     {"--grid 4 --kernel 3", "option --grid: found '4', a grid of 1 axes, expected two", 6},
@@ -210,28 +204,6 @@ TESTS(powers_without_a_value_are_rejected, COUNT(power))
     }
 }
 
-/* NaN in token (3, 2) of 6 x 5 reaches exactly the tokens around it, in all channels.  Eq. 4 is left out: there the
- * naive form multiplies NaN by the zero weights of all other tokens. */
-static const struct { const char *options, *sizes; } near[] = {
-    {"", ""}, {" --equation 6", ""}, {" --variant final", "Q=8"}, {" --variant final --group-width 3", "Q=6"},
-};
-TESTS(nan_reaches_its_neighbours, COUNT(near))
-{
-    char options[96];
-    const struct form *form;
-    snprintf(options, sizeof options, "--grid 6x5 --kernel 3 --heads 3%s", near[_i].options);
-    struct fixture t = fixture(options, &elsa, 1, 9, near[_i].sizes, "");
-    t.x[(3 * 5 + 2) * 9 + 4] = (real)NAN;
-    for (int f = 0; (form = operator_form_at(&elsa, f)); f++) {
-        const real *y = fixture_run(&t, form->name, 2);
-        for (size_t i = 0; i < t.outputs; i++) {
-            size_t row = i / 9 / 5, column = i / 9 % 5;
-            bool around = row >= 2 && row <= 4 && column >= 1 && column <= 3;
-            ck_assert_msg(isnan((double)y[i]) == around, "%s: token %zu", form->name, i / 9);
-        }
-    }
-}
-
 TEST(groups_divide_the_channels)
 {
     real *block;
@@ -240,8 +212,6 @@ TEST(groups_divide_the_channels)
             "tensor conv_w: found 6 output channels, expected a multiple of 4");
     memory_free(block);
 }
-
-/* ---- costs ----------------------------------------------------------------- */
 
 static double core_multiply_adds(const char *options, const char *form, size_t channels, const char *without)
 {
@@ -287,7 +257,7 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes,
-        .golden = golden, .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
+        .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
     };
     return run_battery("ELSA", &tables);
 }

@@ -46,9 +46,5 @@ int main(void)
 {
     exact_begin();
     enumerate_cases(operator_at);
-    Suite *suite = suite_create("forms");
-    TCase *all = add_case(suite, "one function");
-    tcase_set_timeout(all, 600);
-    add_tests(all);
-    return run_suite(suite);
+    return exact_tests("forms");
 }

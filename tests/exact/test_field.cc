@@ -13,8 +13,6 @@ static void same(const real &a, const real &b)
     if (a.q < Q && b.q < Q) ck_assert_uint_eq(a.q, b.q);
 }
 
-/* ---- primes -------------------------------------------------------------- */
-
 static uint64_t times(uint64_t a, uint64_t b, uint64_t n) { return (uint64_t)((twice)a * b % n); }
 
 static uint64_t power(uint64_t a, uint64_t k, uint64_t n)

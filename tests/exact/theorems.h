@@ -14,10 +14,6 @@
 /* Runs a test once per draw, and prints what it compared. */
 void exact_claim(const char *test, void (*once)(int index), int index);
 
-/* add_case and run_tests with a longer timeout. */
-TCase *exact_case(Suite *suite, const char *name);
-int exact_tests(const char *name);
-#define add_case exact_case
 #define run_tests exact_tests
 
 #undef TESTS
@@ -26,13 +22,5 @@ int exact_tests(const char *name);
     static void name(int index) { exact_claim(#name, name##_once, index); } \
     REGISTER_TEST(name, name, n) \
     static void name##_once(int _i CK_ATTRIBUTE_UNUSED)
-
-#undef START_TEST
-#define START_TEST(name) \
-    static void name##_once(int _i); \
-    static void name##_fn(int index) { exact_claim(#name, name##_once, index); } \
-    static const TTest name##_ttest = {#name, name##_fn, __FILE__, __LINE__}; \
-    static const TTest *name = &name##_ttest; \
-    static void name##_once(int _i)
 
 #endif

@@ -51,8 +51,6 @@ TESTS(fast_hilo_multiplies_as_its_cores_do, COUNT(size))
     ck_assert(sum > 0 && (double)z.B * sum == multiply_adds_of(&t.problem));
 }
 
-/* ---- Eq. 7 to 12 ------------------------------------------------------------ */
-
 /* HiLo, Eq. 7-12, A.2: each term, with half of the heads in each branch. */
 TESTS(costs_of_equations_7_to_12, 3)
 {
@@ -156,8 +154,6 @@ TEST(larger_alpha_saves_up_to_ten_heads)
     ck_assert(with_heads(1, 50) < with_heads(0, 50) && with_heads(1, 52) > with_heads(0, 52));
     ck_assert(with_heads(12, 34) < with_heads(0, 34) && with_heads(12, 36) > with_heads(0, 36));
 }
-
-/* ---- the tables --------------------------------------------------------- */
 
 /* HiLo, Table 8, A.3, "mainly due to the extra cost from padding": all six numbers follow if the padded plane (14, 15,
  * 16, 15, 18 and 14 tokens wide) is projected.  If it is not, as in our fast form, three do not follow.  With windows

@@ -6,8 +6,6 @@
 #include "../../reference/cli/log_spectrum.h"
 #include "../../reference/sra.h"
 
-/* ---- Algorithm 1 ---------------------------------------------------------- */
-
 /* The panels of Algorithm 1 as printed, [C][H][W], from [B][C][H][W] whose zero frequency is already in the middle.  As
  * printed, fftshift has no axes, so it also rolls samples and channels. */
 static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
@@ -44,8 +42,6 @@ TESTS(fftshift_without_axes_moves_channels, 2)
     }
 }
 
-/* ---- alpha ------------------------------------------------------------------ */
-
 /* HiLo, Sec. 4.1, Tab. 7, 10 leave open how to round 10.8 and 1.2 heads: 10 heads in Lo-Fi give the 298.3 M of Tab. 10;
  * 9, 11 and 12 do not. */
 TEST(alpha_need_not_give_whole_heads)
@@ -64,8 +60,6 @@ TEST(alpha_need_not_give_whole_heads)
         if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters), 0.005);
     }
 }
-
-/* ---- the layers of LITv2 ---------------------------------------------------- */
 
 /* Attention of these blocks in G multiply-adds, by the fast form, on a plane that windows tile. */
 static double hilo_blocks(const char *grid_and_window, size_t heads, size_t channels, double blocks)

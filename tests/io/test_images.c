@@ -7,8 +7,6 @@
 #include "../../reference/runtime/random.h"
 #include "../../reference/io/tokens.h"
 
-/* ---- IDX ---- */
-
 #define COUNT_IN_SET 7
 #define ROWS 5
 #define COLUMNS 6
@@ -65,8 +63,6 @@ TEST(truncated_sets_are_rejected)
     }
 }
 
-/* ---- PNG ---- */
-
 static struct image random_image(uint64_t seed, size_t rows, size_t columns, size_t channels)
 {
     struct image im;
@@ -83,8 +79,6 @@ static void same_image(const struct image *a, const struct image *b)
     ck_assert_uint_eq(a->channels, b->channels);
     ck_assert_double_eq(largest_difference(a->pixels, b->pixels, a->rows * a->columns * a->channels), 0);
 }
-
-/* ---- Damage ---- */
 
 static bool set_is_read(void)
 {
@@ -138,8 +132,6 @@ TESTS(damaged_images_are_rejected_or_equal, 2)
     ck_assert_uint_gt(rejected, 9 * whole - kind[_i].harmless);
 }
 
-/* ---- Scaling ---- */
-
 static real even(size_t y, size_t x) { return (void)y, (void)x, (real)0.7; }
 static real ramp(size_t y, size_t x) { return (void)y, (real)x / 40; }
 static real chess(size_t y, size_t x) { return (real)((y + x) % 2); }
@@ -178,8 +170,6 @@ TEST(fitted_images_are_interpolated)
     for (size_t x = 0; x < 2; x++) ck_assert_double_le(fabs((double)cut[x] - (9 + (double)x) / 40), tolerance);
     within("chess board", largest_difference(fitted_picture(chess, 4, 4), filled(16, 0.5), 16), 1.0 / 50);
 }
-
-/* ---- Tokens ---- */
 
 static struct token_source little_set(void)
 {
@@ -316,8 +306,6 @@ TEST(wrong_token_sources_are_rejected)
     for (size_t a = 0; a < 3; a++)
         rejected(image_create(&im, a != 0, a != 1, a != 2), STATUS_BAD_INPUT, "expected at least 1 of each");
 }
-
-/* ---- Memory ---- */
 
 /* Tolerance: six blocks, each rounded up to lines of 64 bytes. */
 TEST(bytes_of_tokens_are_known_beforehand)

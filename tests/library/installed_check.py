@@ -31,8 +31,6 @@ program = build + "/twicetold"
 top = pathlib.Path(__file__).resolve().parents[2]
 
 
-# ---- Files of tensors, and the program
-
 def read(path):
     """The tensors and metadata of a safetensors file."""
     data = pathlib.Path(path).read_bytes()
@@ -131,8 +129,6 @@ def error_of(call, *arguments, **given):
         return str(error)
     raise AssertionError(f"no error, of {given}")
 
-
-# ---- Tests
 
 def agree():
     asked = set()

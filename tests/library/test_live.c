@@ -41,7 +41,7 @@ static size_t node(real *to, size_t count, const char *words)
 
 /* For each golden vector and form except fftw, in float.  Tolerance: properties.h and roundoff.h for two forms with
  * equal terms; shorter vectors, and loops instead of BLAS, sum in another order. */
-START_TEST(forms_in_webassembly_equal_forms_here)
+TESTS(forms_in_webassembly_equal_forms_here, missing ? 1 : (int)vectors.gl_pathc)
 {
     const char *path = vectors.gl_pathv[_i], *leaf = strrchr(path, '/') + 1;
     const struct declaration *d;
@@ -79,9 +79,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     }
     golden_close(&g);
 }
-END_TEST
-
-/* ---- attention kernels ------------------------------------------------------- */
 
 /* A scene on a small grid.  Its kernel makes channels `first` to `first` + `channels` of y. */
 struct scene {
@@ -158,7 +155,7 @@ static void compare(double *error, double *unit, const struct golden *g, const s
 
 /* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel by the fast form in
  * node.  Tolerance: properties.h, relative to y's largest entry plus N products with the kernel's. */
-START_TEST(kernel_of_a_live_figure_gives_y)
+TESTS(kernel_of_a_live_figure_gives_y, missing ? 1 : (int)COUNT(scene))
 {
     const struct scene *s = &scene[_i];
     char path[4200], what[160];
@@ -183,7 +180,6 @@ START_TEST(kernel_of_a_live_figure_gives_y)
     beyond("    two rows exchanged", other / unit, property_tolerance(&g.problem));
     golden_close(&g);
 }
-END_TEST
 
 int main(int argc, char **argv)
 {
@@ -192,10 +188,6 @@ int main(int argc, char **argv)
     snprintf(slash, sizeof module - (size_t)(slash - module), "/../../live/library.wasm");
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
 
-    Suite *suite = suite_create("live");
-    TCase *cases = add_case(suite, "WebAssembly");
     missing = missing_tool();
-    tcase_add_loop_test(cases, forms_in_webassembly_equal_forms_here, 0, missing ? 1 : (int)vectors.gl_pathc);
-    tcase_add_loop_test(cases, kernel_of_a_live_figure_gives_y, 0, missing ? 1 : (int)COUNT(scene));
-    return run_suite(suite);
+    return run_tests("live");
 }

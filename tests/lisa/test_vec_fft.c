@@ -78,8 +78,6 @@ static double relative_length(const real *a, const real *b, size_t n)
     return sqrt(difference) / sqrt(length);
 }
 
-/* ---- a transform by itself --------------------------------------------- */
-
 /* Prepares and loads a transform of n points; the arena owns its tables. */
 static struct arena ready(struct vec_fft *fft, size_t n)
 {
@@ -129,7 +127,7 @@ static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
 
 /* Equal to FFTW for every n up to 256 without a prime factor beyond 7, both directions, in place, out of place and with
  * a stride.  Tolerance: both bounds above; an input off by 1e-3 exceeds the first one for each n. */
-START_TEST(every_lane_equals_fftw)
+TEST(every_lane_equals_fftw)
 {
     double share = 0, usual = 0, noticed = INFINITY;
     for (size_t n = 1; n <= LONGEST; n++) {
@@ -167,7 +165,6 @@ START_TEST(every_lane_equals_fftw)
     within("    share of the statistical bound", usual, 1);
     beyond("with one input off by 1e-3", noticed, 1);
 }
-END_TEST
 
 /* Half a spectrum, product and inverse equal the circular sum with two real kernels and, with the padding of
  * circulant.h, the sum that does not wrap.  Tolerance: three transforms and two roundings of a spectrum of norm
@@ -178,7 +175,7 @@ static const struct { const char *grid; bool wraps, one_for_all; } convolution[]
     {"6x1", false, false}, {"1x13", true, true}, {"2x3x11", true, false},
 };
 
-START_TEST(grid_convolution_is_the_sum_over_tokens)
+TESTS(grid_convolution_is_the_sum_over_tokens, COUNT(convolution))
 {
     bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
     struct arena arena = arena_open(1);
@@ -239,10 +236,9 @@ START_TEST(grid_convolution_is_the_sum_over_tokens)
     free_points();
     arena_release(&arena);
 }
-END_TEST
 
 /* A size of 0, or with a prime factor beyond 7, is an error, and so is a lack of memory. */
-START_TEST(other_sizes_are_rejected)
+TEST(other_sizes_are_rejected)
 {
     static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
     struct vec_fft fft;
@@ -261,15 +257,5 @@ START_TEST(other_sizes_are_rejected)
     rejected(s, STATUS_FAILURE, "memory");
     ck_assert_uint_eq(memory_in_use(), before);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("vec_fft");
-    TCase *line = add_case(suite, "one axis");
-    tcase_add_test(line, every_lane_equals_fftw);
-    tcase_add_test(line, other_sizes_are_rejected);
-    TCase *axes = add_case(suite, "grids");
-    tcase_add_loop_test(axes, grid_convolution_is_the_sum_over_tokens, 0, (int)COUNT(convolution));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("vec_fft"); }

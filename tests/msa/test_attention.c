@@ -239,8 +239,7 @@ static const struct { size_t queries, keys, channels, stride; bool bias, made; }
     {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
 };
 
-/* LiSA, Eq. 1 and 3, with and without a bias, keys and values from arrays or from a callback.  If the value with the
- * largest weight is off by 1, the mean of n values moves by at least 1/n, and the test detects it. */
+/* LiSA, Eq. 1 and 3, with and without a bias, keys and values from arrays or from a callback. */
 TESTS(tiled_attention_is_the_equation, COUNT(size))
 {
     char what[96];
@@ -419,18 +418,6 @@ TEST(equal_scores_give_the_mean)
     }
 }
 
-/* HiLo, Sec. 3: repeating every key and value 4 times changes nothing.  Lo-Fi's pooled keys need this. */
-TESTS(repeated_keys_leave_the_mean, FORMS)
-{
-    struct arrays x = arrays(30, 49, 16, 16), z = x;
-    size_t from[4 * 49];
-    z.keys = 4 * x.keys;
-    for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
-    z.k = rows_in_order(x.k, from, z.keys, x.stride);
-    z.v = rows_in_order(x.v, from, z.keys, x.stride);
-    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-}
-
 /* A constant per query, added to all its scores, changes nothing.  The tolerance counts it as part of the score. */
 TESTS(a_constant_score_changes_nothing, FORMS)
 {
@@ -514,7 +501,7 @@ TESTS(tiles_are_summed_from_zero, 2)
            chance(x.queries * x.channels) * sqrt(2 * (b / t + s / r + r) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
 }
 
-/* For each of 151 keys: a score 1000 above the others has all the weight.  A form that misses it overflows. */
+/* For each of 151 keys: a score 1000 above the others has all the weight. */
 TESTS(one_large_score_is_found_anywhere, FORMS)
 {
     for (size_t j = 0; j < 151; j++) {

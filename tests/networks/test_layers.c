@@ -404,21 +404,6 @@ TEST(zero_padding_reveals_the_border)
     }
 }
 
-/* The gain cancels the norm of this patch (mean 0); the map takes channel 0 of each token. */
-TEST(merge_reads_columns_first)
-{
-    struct fixture t = fixture("--grid 2x2", &layer_merge, 1, 2, "", "");
-    static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
-                                    {(real)1.5, (real)-1.5}};
-    for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
-    fixture_fill(&t, "w", 0);
-    for (size_t d = 0; d < 4; d++) fixture_tensor(&t, "w")[d * 8 + 2 * d] = 1;
-    fixture_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
-    fixture_fill(&t, "norm_b", 0);
-    const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
-    within("columns first", relative_difference(fixture_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
-}
-
 /* Mean 0, variance 1, epsilon 0, gain 1, bias 0. */
 TEST(identity_batch_norm_changes_no_bit)
 {

@@ -265,7 +265,6 @@ TEST(wrong_weights_are_named_by_their_paths)
     network_release(&n);
 }
 
-/* The message names the step; no memory stays in use. */
 TEST(networks_reject_wrong_requests)
 {
     static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {

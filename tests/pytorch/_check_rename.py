@@ -18,8 +18,6 @@ FOLDER = pathlib.Path(sys.argv[1])
 RENAME = str(pathlib.Path(__file__).with_name("rename.py"))
 
 
-# ---- the authors' checkpoints: name and shape ---------------------------------
-
 def pair(name, weight, bias=True):
     yield f"{name}.weight", weight
     if bias:
@@ -124,8 +122,6 @@ def filled(layout):
         start = (start + math.prod(shape)) % 2 ** 23
     return tensors
 
-
-# ---- tests ------------------------------------------------------------------------
 
 def whole_networks():
     """Each published network gives exactly our paths and shapes."""

@@ -19,8 +19,6 @@ import networks
 from _golden import safetensors
 from msa import of_windows
 
-# ---- layouts ------------------------------------------------------------------
-
 # The shape of their tensor for a shape of ours, and the conversion to ours.
 Layout = namedtuple("Layout", "theirs ours")
 
@@ -44,8 +42,6 @@ def of_window(shape):
     inner = min(7, side)
     return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
 
-
-# ---- names ----------------------------------------------------------------------
 
 def map_of(weight, bias, theirs, layout=SAME, of_bias=SAME):
     """A weight and its bias."""

@@ -11,8 +11,6 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/* ---- arenas ------------------------------------------------------------ */
-
 #define THREADS 3
 
 /* Two arrays of each lifetime; sizes are no multiple of a line. */
@@ -196,8 +194,6 @@ TEST(too_many_arrays_are_an_error)
     ck_assert_ptr_null(arena.scratch);
 }
 
-/* ---- batches ----------------------------------------------------------- */
-
 #define ITEMS 5                 /* per image and loop */
 #define IMAGES 7                /* at most */
 #define BARRIERS 3
@@ -263,7 +259,6 @@ static void do_items_with_one_slow(const struct team *t)
     }
 }
 
-/* One item waits until all others are done: without work stealing this takes ten seconds and fails. */
 TESTS(idle_threads_steal_work, 4)
 {
     struct plan plan = {.threads = 2 + _i};

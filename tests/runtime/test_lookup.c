@@ -72,7 +72,7 @@ TEST(names_are_looked_up)
     succeeds(others.error);
 }
 
-/* The message states the name and its kind.  Unknown names read as 0 or NULL; the first error stays. */
+/* The message states the name and its kind. */
 TEST(unknown_names_are_failures)
 {
     static const char *const said[] = {

@@ -51,8 +51,6 @@ static size_t count_nonfinite(const real *y, size_t n)
     return found;
 }
 
-/* ---- the table ---------------------------------------------------------- */
-
 /* The fewest and most outputs that are not finite, over the places. */
 struct reach { size_t fewest, most; };
 
@@ -152,8 +150,6 @@ TEST(nan_and_infinity_spread_as_tabulated)
     if (table) ck_assert_int_eq(fclose(table), 0);
     else ck_assert_msg(!*next, "tests/runtime/numbers.tsv: found %s, expected no more rows", next);
 }
-
-/* ---- tiny numbers ---------------------------- */
 
 static void finite_and_equal(struct fixture *t, const char *what)
 {

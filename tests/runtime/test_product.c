@@ -4,8 +4,6 @@
 #include "../support/support.h"
 #include "../../reference/runtime/product.h"
 
-/* ---- oneDNN that can run out of memory -------------------------------- */
-
 #if defined TWICETOLD_ONEDNN && !defined TWICETOLD_DOUBLE
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -36,8 +34,6 @@ static bool exhausted;
 static unsigned rejected, made;
 #define EXHAUSTIBLE 0
 #endif
-
-/* ---- the sums -------------------------------------------------------------- */
 
 /* Size 1; no terms; whole tiles of kernels, partial ones and several; one row, one column, no rows. */
 static const struct { size_t rows, terms, columns; } size[] = {

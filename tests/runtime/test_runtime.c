@@ -135,7 +135,7 @@ TEST(messages_stay_on_one_line)
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
 }
 
-/* Rounding may carry into the next unit.  µ is two bytes but one column. */
+/* µ is two bytes but one column. */
 TEST(numbers_have_three_digits_and_a_unit)
 {
     static const struct { const char *(*say)(char *, int, double); double number; const char *text; } row[] = {

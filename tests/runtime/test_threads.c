@@ -157,8 +157,6 @@ TEST(lofi_waits_for_all_threads)
     ck_assert_int_eq(same, 40);
 }
 
-/* ---- files ------------------------------------------------------------- */
-
 /* A valid header, and errors that the JSON parser finds at different bytes, or that follow it. */
 static const char *const headers[] = {
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",

@@ -10,8 +10,6 @@
 #include "../../naive/attention.h"
 #include "../../naive/structsa.h"
 
-/* ---- one head -------------------------------------------------------- */
-
 struct head_shape {
     const char *grid, *kernel, *stride; /* stride: one for all axes, or "1x2x2" */
     size_t c, D, columns;               /* columns: 1 or c */
@@ -166,8 +164,6 @@ static inline void options_of_equation(char *text, size_t size, const char *opti
     int length = values ? (int)(values - options) : (int)strlen(options);
     snprintf(text, size, "%.*s --equation %s", length, options, equation);
 }
-
-/* ---- tolerance ------------------------------------------------------------ */
 
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
  * largest entry of y.  A score sums |M| c products, or |M| products and then c.  Its partial sums have a root mean

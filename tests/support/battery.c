@@ -1,7 +1,9 @@
 /* battery.c -- one test per row of an operator's tables; see battery.h */
 
+#define _XOPEN_SOURCE 700
 #include "battery.h"
 #include <assert.h>
+#include <glob.h>
 #include "golden.h"
 #include "properties.h"
 #include "../../reference/runtime/heads.h"
@@ -9,6 +11,7 @@
 /* Index of a loop test: STRIDE times the operator's number, plus the row. */
 enum { STRIDE = 1000, MOST = 8 };
 static const struct battery *batteries[MOST];
+static glob_t golden[MOST];
 static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
@@ -77,12 +80,13 @@ START_TEST(forms_agree)
 START_TEST(golden_vectors)
 {
     const struct battery *b = operator_of(_i);
-    const char *name = b->golden[_i % STRIDE];
+    const char *path = golden[_i / STRIDE].gl_pathv[_i % STRIDE];
     struct golden g;
-    golden_open(&g, b->operator, name);
+    golden_read(&g, b->operator, path, "y_expected");
+    own_parameters(&g.problem);
     struct fixture t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
                         .outputs = g.expected->count};
-    golden_holds(&g, name, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
+    golden_holds(&g, path, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
 
@@ -159,15 +163,25 @@ START_TEST(bytes_grow_with_tokens_as_stated)
     ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);
 }
 
+static int find_golden(glob_t *found, const struct battery *b)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "tests/golden/%s_*.safetensors", b->operator->name);
+    int failed = glob(pattern, 0, NULL, found);
+    assert(!failed);
+    return failed ? 0 : (int)found->gl_pathc;
+}
+
 void add_battery(Suite *suite, const struct battery *b)
 {
     int first = STRIDE * battery_count, v = variants(b);
-    TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
+    TCase *forms = add_case(suite, "forms"), *vectors = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
+    if (b->golden_tolerance || b->golden_fixture)
+        tcase_add_loop_test(vectors, golden_vectors, first, first + find_golden(&golden[battery_count], b));
     batteries[battery_count++] = b;
     tcase_add_loop_test(forms, forms_agree, first, first + v * ROWS(b->sizes));
-    tcase_add_loop_test(golden, golden_vectors, first, first + ROWS(b->golden));
     tcase_add_loop_test(properties, wrong_options_are_errors, first, first + ROWS(b->errors));
     tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + ROWS(b->files));
     tcase_add_loop_test(costs, forms_multiply_as_their_formulas_say, first, first + v * ROWS(b->counted));

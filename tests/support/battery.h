@@ -29,13 +29,12 @@ struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* largest difference of two forms over the largest entry */
     double (*fixture_tolerance)(struct fixture *t);     /* replaces it if it depends on x or y */
-    double golden_tolerance;                            /* of golden vectors, in units of the former */
+    double golden_tolerance;                            /* of all golden vectors, in units of the former; 0: no tests */
     double (*golden_fixture)(struct fixture *t);        /* replaces it; t->y is PyTorch's */
     const char *const *variants;                        /* options appended to each row; NULL: none */
     const char *const *variants_without;                /* added to `without` for each variant */
     void (*join)(char *all, size_t size, const char *options, const char *variant);     /* NULL: with a blank */
     const struct battery_case *sizes;                   /* all forms agree */
-    const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
     const struct battery_file *files;
     const struct battery_case *counted;                 /* naive and plain forms: multiplications equal the formula */

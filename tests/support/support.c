@@ -191,8 +191,6 @@ double relative_difference(const real *a, const real *b, size_t n)
     return difference == 0 ? 0 : difference / largest(b, n);
 }
 
-/* ---- assertions: an error text, or NULL ------------------------------------------------ */
-
 static const char *fault(bool wrong, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static const char *fault(bool wrong, const char *format, ...)
