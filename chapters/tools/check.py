@@ -138,7 +138,7 @@ def claims_are_proved(page, passed):
 # ---- Statement tables
 
 def unwritten(cell):
-    return [f'no START_TEST({name})' for name in re.findall('`([^`]*)`', cell) if name not in test_addresses()]
+    return [f'no test {name}' for name in re.findall('`([^`]*)`', cell) if name not in test_addresses()]
 
 
 def statement_mistakes(cells, seen):

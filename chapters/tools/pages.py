@@ -340,7 +340,7 @@ class Suite:
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>'),
                *self.paragraphs(self.about)]
         section = []                        # a section without tests has no heading
-        heading, test = r'^(?:/\*|#) -{2,} (.*?)(?: -* ?\*/)?$', r'^(?:START_TEST\(|    def test_)(\w+)'
+        heading, test = r'^(?:/\*|#) -{2,} (.*?)(?: -* ?\*/)?$', r'^(?:(?:START_)?TESTS?\(|    def test_)(\w+)'
         for part in re.finditer(f'{heading}|{test}', self.text, re.M):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
@@ -364,7 +364,7 @@ class Suite:
 
     def test(self, name, path, over=''):
         """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
-        place = rf'^(START_TEST.|    def test_){name}\b'
+        place = rf'^((?:START_)?TESTS?.|    def test_){name}\b'
         comment, code = (method if self.language == 'python' else function)(text_of(path), name)
         claims = self.book.claims.get(f'{self.name}.html#{name}')
         return [header(3, sentence(name.replace('_', ' ')), name),
@@ -426,8 +426,8 @@ def results(log):
 
 def function(text, test):
     """A test in C: the paragraphs of its comment, and its code with what stands between both."""
-    code = re.search(rf'^START_TEST\({test}\).*?^END_TEST', text, re.M | re.S)
-    before = re.split(r'^END_TEST|^/\* --.*\*/$', text[:code.start()], flags=re.M)[-1]
+    code = re.search(rf'^(?:START_)?TESTS?\({test}[,)].*?^}}', text, re.M | re.S)
+    before = re.split(r'^(?:START_)?TESTS?\((?s:.*?)^}|^/\* --.*\*/$', text[:code.start()], flags=re.M)[-1]
     comment, between = [], ''
     for found in re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S):
         comment, between = comment_paragraphs(found[0]), before[found.end():].strip('\n')

@@ -56,7 +56,7 @@ def suite_of(path):
 
 
 def tests_of(file):
-    start = r'^    def test_(\w+)\(self' if file.endswith('.py') else r'^START_TEST\((\w+)\)'
+    start = r'^    def test_(\w+)\(self' if file.endswith('.py') else r'^(?:START_)?TESTS?\((\w+)'
     return re.findall(start, text_of(file), re.M)
 
 
@@ -91,8 +91,8 @@ def definition_end(lines, i, name, in_header):
         return next(j for j in range(i, len(lines)) if not lines[j].endswith('\\'))
     if not re.match('[A-Za-z_]', text):
         return None
-    if text.startswith(f'START_TEST({name})'):
-        return next((j for j in range(i, len(lines)) if 'END_TEST' in lines[j]), None)
+    if re.match(rf'(START_)?TESTS?\({n}[,)]', text):
+        return lines.index('}', i)
     is_object = re.match(rf'typedef .*[ *]{n}[\];,\[)(].*;$|(typedef )?(struct|enum|union) {n}( \{{|$)', text) \
         or re.search(rf'[ *]{n}(\[.*\])? = ', text)
     if not is_object and not re.search(rf'(^|[ *(]){n} *\(', text):
@@ -109,7 +109,7 @@ def definition_end(lines, i, name, in_header):
 
 def comment_start(lines, i):
     """The first line of the attributes and the comment right above line i."""
-    ends = r'(\*/|[;}]|^#(include|if|else|endif|define|undef).*|END_TEST)$'
+    ends = r'(\*/|[;}]|^#(include|if|else|endif|define|undef).*)$'
     while i > 0 and lines[i - 1].strip() and not re.search(ends, lines[i - 1]):
         i -= 1
     if i > 0 and re.search(r'\*/\s*$', lines[i - 1]):
@@ -271,11 +271,11 @@ def learn_hows():
                 how[re.search(r'test_(\w+)', test)[1]] = 'measured' if 'Tolerance' in test else 'kept'
             continue
         tolerance = False
-        for part in re.split(r'^(?=/\*|START_TEST)', text_of(file), flags=re.M):
+        for part in re.split(r'^(?=/\*|(?:START_)?TESTS?\()', text_of(file), flags=re.M):
             if part.startswith('/*'):
                 stated = re.findall(r'^[/ ]\*.*(?:Tolerance|Measure,? (?:and )?tolerance).*', part, re.M)
                 tolerance = bool(stated) and not re.search('Tolerance:? +([Nn]one|[Zz]ero)', stated[-1])
-            test = re.match(r'START_TEST\((\w+)\)(.*?)^END_TEST', part, re.M | re.S)
+            test = re.match(r'(?:START_)?TESTS?\((\w+)(.*?)^}', part, re.M | re.S)
             if test and test[1] not in how:
                 how[test[1]] = how_judged(file, test[1], tolerance, test[2].splitlines())
     return how

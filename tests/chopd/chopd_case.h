@@ -3,15 +3,10 @@
 #ifndef TWICETOLD_TESTS_CHOPD_CASE_H
 #define TWICETOLD_TESTS_CHOPD_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/chopd.h"
 #include "../../reference/dfc.h"
 
-/* The resolved problem of a chopd. */
 static inline struct chopd_problem chopd_of(const struct problem *p)
 {
     struct chopd_problem params;

@@ -4,10 +4,6 @@
 #ifndef TWICETOLD_TESTS_DFC_CASE_H
 #define TWICETOLD_TESTS_DFC_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/dfc.h"
 #include "../../reference/runtime/steps.h"
@@ -28,15 +24,12 @@ static inline void open_gate(struct fixture *t)
     fixture_fill(t, "phi_b2", 100);
 }
 
-/* The resolved problem of a dfc-cp. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {
     struct dfc_problem params;
     succeeds(dfc_cp.resolve(&params, p));
     return params;
 }
-
-/* ---- tensors; they use only the sizes of a dfc_problem ------------------- */
 
 /* The index of W_imncd. */
 static inline size_t place(const struct dfc_problem *s, size_t i, size_t m, size_t n, size_t c, size_t d)
@@ -132,8 +125,6 @@ static inline real *attention_map(const real *x, const real *w_q, const real *w_
     }
     return map;
 }
-
-/* ---- Eq. 6, counted ---------------------------------------------------- */
 
 /* Readings of "unfolding": m counts tokens, or 2 N - 1 positions from n - (N - 1) to n + N - 1. */
 enum reading { ABSOLUTE, RELATIVE };

@@ -1,6 +1,4 @@
-/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors
- *
- * Theorems are in test_chopd_layers.c and test_chopd_theorems.c. */
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors */
 
 #include "chopd_case.h"
 #include "../support/properties.h"
@@ -9,8 +7,6 @@
 #include "../../fast/tuned/chopd/box_pool.h"
 #include "../../fast/tuned/gelu.h"
 
-/* ---- fc and dfc-cp ----------------------------------------------------------- */
-
 static const struct battery_case fc_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1", ""},
     {"", 3, 5, "M=4 N=7 D=2", ""},
@@ -18,7 +14,7 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
-/* With and without activation; enough images that both threads surely take some, and one left over. */
+/* Enough images that both threads surely take some, and one left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
@@ -27,9 +23,6 @@ static const struct battery_case cp_sizes[] = {
     {"", 513, 8, "M=8 N=9 D=8 R=64", ""},
     {0},
 };
-
-static const char *const fc_golden[] = {"fc_square", "fc_oblong", "fc_one", NULL};
-static const char *const cp_golden[] = {"dfc-cp_gelu", "dfc-cp_none", "dfc-cp_term", NULL};
 
 static const struct battery_error fc_errors[] = {
     {"--activation none", "found '--activation', expected an option of this operator", 2},
@@ -82,10 +75,6 @@ static double stated(const struct problem *p, const struct form *form)
     return (own + cells * (10 * C + S + R)) * sizeof(real) + (plain ? (H + 2) * (W + 1) * sizeof(wide_real) : 0);
 }
 
-/* ---- chopd ------------------------------------------------------------------- */
-
-/* Grids one token wide, smaller than the gate's map, with rows a little over one vector, over two, and of many; one box
- * and many, anywhere, narrower than a token and wider than the grid. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1", ""},
     {"--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2", ""},
@@ -101,13 +90,6 @@ static const struct battery_case sizes[] = {
     {"--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1", ""},
     {"--grid 6x5 --gate-size 3", 513, 4, "D=4 R=16 G=2 S=4", ""},
     {0},
-};
-
-/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and completely off the grid, larger
- * than it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
-static const char *const golden[] = {
-    "chopd_plane", "chopd_edges", "chopd_narrow", "chopd_outside", "chopd_small_grid", "chopd_one_cell", "chopd_line",
-    "chopd_wide", NULL,
 };
 
 static const struct battery_error errors[] = {
@@ -134,9 +116,9 @@ static double gate(const struct problem *p, const struct form *form)
 
 static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, "R=8 D=6 G=3 S=4", ""}, {0}};
 
-/* The mean over the smallest box is the token that it lies in.  The naive form divides by one side and then by the
- * other, since the area may underflow.  Tolerance: that of two forms. */
-START_TEST(smallest_boxes_are_accepted)
+/* The naive form divides by one side and then by the other, since the area may underflow.  Tolerance: that of two
+ * forms. */
+TEST(smallest_boxes_are_accepted)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
     struct fixture t = fixture("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
@@ -149,11 +131,10 @@ START_TEST(smallest_boxes_are_accepted)
         }
     property_one_function(&t, "small boxes", layer_tolerance(&t.problem));
 }
-END_TEST
 
 /* ChoP'D, Eq. 8-10, by hand: tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
  * token's centre.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
-START_TEST(two_tokens_are_pooled_by_hand)
+TEST(two_tokens_are_pooled_by_hand)
 {
     struct fixture t = fixture("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
     static const struct { const char *name; real value; } is[] = {
@@ -167,11 +148,10 @@ START_TEST(two_tokens_are_pooled_by_hand)
         ck_assert(y[1] == (real)2.5 * 4 + 1);
     }
 }
-END_TEST
 
 /* Tolerance in float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round once:
  * 3 u.  In double: half an ulp of the C library's erf, and three roundings: 4 u. */
-START_TEST(gelu_in_lanes_is_gelu)
+TEST(gelu_in_lanes_is_gelu)
 {
     double worst = 0;
     real zero[2 * LANES] = {0};
@@ -194,7 +174,6 @@ START_TEST(gelu_in_lanes_is_gelu)
     ck_assert(isinf(ends[2]) && ends[2] > 0);
     ck_assert(ends[3] == 0);
 }
-END_TEST
 
 /* ChoP'D, Eq. 8: boxes must have an inside and finite edges. */
 static const struct { double box[4]; const char *text; } bad_box[] = {
@@ -207,7 +186,7 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
     {{-1, -1, 1, INFINITY}, "tensor boxes"},
     {{-1, -1, 1, 1}, NULL},
 };
-START_TEST(boxes_without_an_inside_are_rejected)
+TESTS(boxes_without_an_inside_are_rejected, COUNT(bad_box))
 {
     struct tensors file = file_of("x 1x4x2 u4 2x3 boxes 3x1x4 mix 3x1 phi_w1 2x2x3x3 phi_b1 2 phi_w2 3x2 phi_b2 3 "
                                   "u5 2x3 b 2", "");
@@ -218,7 +197,6 @@ START_TEST(boxes_without_an_inside_are_rejected)
     if (bad_box[_i].text) rejected(s, STATUS_BAD_INPUT, bad_box[_i].text);
     else succeeds(s);
 }
-END_TEST
 
 /* Boxes of h x w tokens, both odd, centred on the token. */
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
@@ -226,7 +204,7 @@ static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {
 /* ChoP'D, Sec. 2.3: means over boxes have the error of running sums along one axis, not that of an integral image.  A
  * running sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  Squares: 2 W^2 / 9 over w^2 for the two
  * ends of a row, h times H^2 / 9 over h^2 for the columns; times the factor of chance() (roundoff.h). */
-START_TEST(pooling_error_is_that_of_running_sums)
+TESTS(pooling_error_is_that_of_running_sums, COUNT(pooled))
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
     const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
@@ -253,11 +231,10 @@ START_TEST(pooling_error_is_that_of_running_sums)
            chance(entries) * sqrt(2 * along / 9 + down / 9) * UNIT_ROUNDOFF);
     arena_release(&arena);
 }
-END_TEST
 
 /* Random boxes: centres are 3 z for normal z, half a side is 1/4 + 3 |z|.  Tolerance: five standard errors of the mean
  * and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
-START_TEST(random_boxes_lie_around_their_token)
+TEST(random_boxes_lie_around_their_token)
 {
     struct fixture t = fixture("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
     const real *box = problem_tensor(&t.problem, "boxes");
@@ -276,36 +253,28 @@ START_TEST(random_boxes_lie_around_their_token)
         within("mean of half a side", fabs(half[a] / n - 0.25 - 3 * 0.79788456), 5 * 3 * sqrt(0.36338023 / n));
     }
 }
-END_TEST
 
 /* PyTorch's y is exact here, so golden vectors allow half the difference of two forms. */
 int main(void)
 {
     static const struct battery fc_tables = {
         .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes,
-        .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
+        .errors = fc_errors, .counted = fc_counted, .projections = none,
         .memory = fc_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery cp_tables = {
         .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
-        .golden = cp_golden, .errors = cp_errors, .counted = cp_counted, .projections = none,
+        .errors = cp_errors, .counted = cp_counted, .projections = none,
         .memory = cp_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery tables = {
         .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .projections = gate,
+        .errors = errors, .counted = counted, .projections = gate,
         .memory = memory, .stated = stated, .slack = 1024,
     };
-    Suite *suite = suite_create("ChoP'D");
+    Suite *suite = suite_of_tests("ChoP'D");
     add_battery(suite, &fc_tables);
     add_battery(suite, &cp_tables);
     add_battery(suite, &tables);
-    TCase *special = add_case(suite, "boxes, GELU, errors");
-    tcase_add_test(special, smallest_boxes_are_accepted);
-    tcase_add_test(special, two_tokens_are_pooled_by_hand);
-    tcase_add_test(special, gelu_in_lanes_is_gelu);
-    tcase_add_loop_test(special, boxes_without_an_inside_are_rejected, 0, (int)COUNT(bad_box));
-    tcase_add_loop_test(special, pooling_error_is_that_of_running_sums, 0, (int)COUNT(pooled));
-    tcase_add_test(special, random_boxes_lie_around_their_token);
     return run_suite(suite);
 }

@@ -2,16 +2,11 @@
  *
  * Counts are exact integers.  Of the paper's Fig. 3 only the statements of Sec. 2.2 and 2.3 are public. */
 
-#include <math.h>
-#include <stdio.h>
 #include "chopd_case.h"
 #include "dfc_case.h"
 #include "../support/battery.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/steps.h"
-#include "../../naive/chopd.h"
 
-/* Bytes, and multiply-adds by formula, of a form. */
 static double peak(const struct fixture *t, const char *form)
 {
     return fixture_peak(t, operator_form(t->problem.declaration, form));
@@ -22,11 +17,8 @@ static double formula(const struct fixture *t, const char *form)
     return form_multiply_adds(operator_form(t->problem.declaration, form), &t->problem);
 }
 
-/* ---- factors ------------------------------------------------------------ */
-
-/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image.  Eq. 6,
- * written step by step with a counter, gives y of every form and the count of the plain and the fast form. */
-START_TEST(eq6_multiplies_as_its_formula_says)
+/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image. */
+TEST(eq6_multiplies_as_its_formula_says)
 {
     struct fixture t = fixture("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
     struct dfc_problem s = dfc_of(&t.problem);
@@ -38,11 +30,10 @@ START_TEST(eq6_multiplies_as_its_formula_says)
     ck_assert(count.u4 == 2 * 7 * 3 * 6 && count.u2 == 2 * 7 * 6 && count.u1 == 2 * 6 && count.u3 == 2 * 5 * 6);
     ck_assert(count.u5 == 2 * 5 * 4 * 6);
 }
-END_TEST
 
 /* ChoP'D, Sec. 2.3: the factors store (B + M + N + C + D) R numbers instead of B M N C D; ChoP'D stores (C + D + 5 G)
  * R, phi and a bias, for any M and N. */
-START_TEST(factors_store_sums_for_products)
+TEST(factors_store_sums_for_products)
 {
     struct fixture factors = fixture("", &dfc_cp, 1, 96, "M=196 N=196 D=96 R=96", "");
     size_t stored = problem_parameters(&factors.problem) - 196 * 96;
@@ -55,9 +46,6 @@ START_TEST(factors_store_sums_for_products)
     ck_assert_uint_eq(problem_parameters(&small.problem), (96 + 96 + 5 * 4) * 96 + phi + 96);
     ck_assert_uint_eq(problem_parameters(&large.problem), problem_parameters(&small.problem));
 }
-END_TEST
-
-/* ---- ChoP'D --------------------------------------------------------------- */
 
 static struct fixture layer_on(size_t H, size_t W)
 {
@@ -66,7 +54,6 @@ static struct fixture layer_on(size_t H, size_t W)
     return fixture(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
 }
 
-/* Cost of an additional token, from H to 2 H rows. */
 static double for_a_token(const char *form, size_t H, size_t W)
 {
     struct fixture once = layer_on(H, W), twice = layer_on(2 * H, W);
@@ -75,7 +62,7 @@ static double for_a_token(const char *form, size_t H, size_t W)
 
 /* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form an additional token costs the same for any number of tokens,
  * at most C R + R D + R (6 G + 3); in the naive form, the dense tensor, its cost grows with their number. */
-START_TEST(chopd_costs_the_same_for_every_token)
+TEST(chopd_costs_the_same_for_every_token)
 {
     double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);
     ck_assert(fast > 16 * 24 && fast <= 16 * 24 + 24 * 16 + 24 * (6 * 4 + 3));
@@ -86,12 +73,10 @@ START_TEST(chopd_costs_the_same_for_every_token)
         ck_assert(naive > 1.9 * before);
     }
 }
-END_TEST
 
-/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of one token and boxes
- * of 29 x 29, which cover all 15 x 15 tokens from each token, cost the same.  The naive sum has an entry for each token
- * of a box. */
-START_TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
+/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of 29 x 29 cover all
+ * 15 x 15 tokens from each token.  The naive sum has an entry for each token of a box. */
+TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
 {
     double products[2], bytes[2], entries[2] = {0, 0};
     for (int whole = 0; whole < 2; whole++) {
@@ -106,11 +91,10 @@ START_TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
     ck_assert(products[0] == products[1] && bytes[0] == bytes[1]);
     ck_assert(entries[0] == 225 * 8 && entries[1] == 225.0 * 225 * 8);
 }
-END_TEST
 
 /* The multiply_adds of form direct, which has no integral image, is an upper bound.  It counts N tokens per box: exact
  * for boxes that cover the grid, 2 N instead of 2 multiplications for boxes of one token. */
-START_TEST(direct_multiplies_at_most_as_its_formula_says)
+TESTS(direct_multiplies_at_most_as_its_formula_says, 3)
 {
     enum { N = 42, R = 4, G = 3 };
     static const double half[] = {0, 0.5, 7};           /* of a side; 0: random boxes */
@@ -125,11 +109,10 @@ START_TEST(direct_multiplies_at_most_as_its_formula_says)
     ck_assert((counted == most) == (_i == 2));
     within("y", relative_difference(y, fixture_run(&t, "naive", 1), t.outputs), layer_tolerance(&t.problem));
 }
-END_TEST
 
 /* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers per token in the fast form, by C D + R G + R per pair of tokens in
  * the naive form.  Tolerance: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
-START_TEST(chopd_memory_grows_with_its_components)
+TEST(chopd_memory_grows_with_its_components)
 {
     struct fixture small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
     double fast = (peak(&large, "fast") - peak(&small, "fast")) / sizeof(real) / (3 * 48 * 48);
@@ -137,12 +120,11 @@ START_TEST(chopd_memory_grows_with_its_components)
     ck_assert(fast >= 24 && fast <= 24 + 12);
     ck_assert(fabs(naive / (16 * 16 + 24 * 4 + 24) - 1) <= 0.01);
 }
-END_TEST
 
 /* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes it
  * is between one tap and nine, without phi and the interpolation of its 4 x 4 cells along the rows (s W R).  With both,
  * on 7 x 7 tokens of 512 channels, it is 3.3 C^2.  Tolerance: zero for the formula; half the last printed digit. */
-START_TEST(chopd_costs_between_one_tap_and_nine)
+TESTS(chopd_costs_between_one_tap_and_nine, 4)
 {
     static const struct { size_t side, C, G; double ratio; } layer[] = {
         {56, 96, 1, 2.083}, {56, 96, 4, 2.271}, {14, 384, 4, 2.068}, {56, 64, 4, 2.406},
@@ -164,19 +146,5 @@ START_TEST(chopd_costs_between_one_tap_and_nine)
     double whole = form_multiply_adds(operator_form(&chopd, "fast"), &least) / 49 / (512 * 512);
     within("with phi, on 7 x 7 tokens", fabs(whole - 3.3), 0.005);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ChoP'D, counts");
-    TCase *factors = add_case(suite, "factors");
-    tcase_add_test(factors, eq6_multiplies_as_its_formula_says);
-    tcase_add_test(factors, factors_store_sums_for_products);
-    TCase *pooling = add_case(suite, "pooling");
-    tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
-    tcase_add_test(pooling, chopd_cost_does_not_depend_on_the_size_of_boxes);
-    tcase_add_loop_test(pooling, direct_multiplies_at_most_as_its_formula_says, 0, 3);
-    tcase_add_test(pooling, chopd_memory_grows_with_its_components);
-    tcase_add_loop_test(pooling, chopd_costs_between_one_tap_and_nine, 0, 4);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ChoP'D, counts"); }

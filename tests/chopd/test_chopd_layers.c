@@ -8,7 +8,6 @@
 #include "../../reference/elsa.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* All forms of fc give y from x, and so does Eq. 3 with the same tensor for each image. */
 static void is_fc(const struct dfc_problem *s, const real *w, real *x, const real *y)
 {
     char sizes[80];
@@ -25,7 +24,6 @@ static void is_fc(const struct dfc_problem *s, const real *w, real *x, const rea
     equal(layer(s, each, x), y, t.outputs);
 }
 
-/* The convolution of the layer patch, for kernel [D][C][k k]. */
 static real *convolved(const struct window *v, const real *x, const real *kernel, size_t B, size_t C, size_t D)
 {
     char options[120];
@@ -35,8 +33,6 @@ static real *convolved(const struct window *v, const real *x, const real *kernel
     fixture_put(&t, "w", kernel);
     return fixture_run_on(&t, "layer", 1, x);
 }
-
-/* ---- static layers ----------------------------------------------------- */
 
 enum kind { DENSE, DEPTHWISE, MEAN };
 static const struct { enum kind kind; struct window window; } convolutions[] = {
@@ -49,7 +45,7 @@ static const struct { enum kind kind; struct window window; } convolutions[] = {
 /* A convolution is fc with W_mncd = w_dc[m - n] inside the window, else 0.  Between different channels W is 0 for a
  * depth-wise convolution and for average pooling, which has 1 / K.  A window of one token is a point-wise convolution.
  * Means are of 4 or 16 tokens, so all sums are exact. */
-START_TEST(convolution_is_fully_connected)
+TESTS(convolution_is_fully_connected, COUNT(convolutions))
 {
     const struct window *v = &convolutions[_i].window;
     const enum kind kind = convolutions[_i].kind;
@@ -61,11 +57,10 @@ START_TEST(convolution_is_fully_connected)
     real *x = integers(1, s.B * s.M * C, 3);
     is_fc(&s, convolution_tensor(v, kernel, C, D), x, convolved(v, x, kernel, s.B, C, D));
 }
-END_TEST
 
 /* ChoP'D, Sec. 2.2, i): fc is Eq. 3 with one W for all images.  Exact on normal numbers: the naive fc sums in the same
  * order. */
-START_TEST(fully_connected_is_dynamic_with_constant_g)
+TEST(fully_connected_is_dynamic_with_constant_g)
 {
     struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
     struct fixture t = fixture("", &fc, 3, 3, "M=5 N=4 D=2", "");
@@ -73,13 +68,10 @@ START_TEST(fully_connected_is_dynamic_with_constant_g)
     for (size_t at = 0; at < 360; at++) w[at] = problem_tensor(&t.problem, "w")[at % 120];
     equal(layer(&s, w, t.x), fixture_run(&t, "naive", 1), t.outputs);
 }
-END_TEST
-
-/* ---- dynamic layers ---------------------------------------------------- */
 
 /* Wu et al. 2019, without its softmax: each token makes its kernel (ELSA, Eq. 4, term qr), and W_imncd = delta_cd
  * K_k,in for m = n + k. */
-START_TEST(dynamic_convolution_is_dynamic_fully_connected)
+TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };
     const struct window v = {4, 4, 3, 1, 1};
@@ -99,15 +91,5 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
     ck_assert(largest(y, 2 * M * C) > 2);
     equal(layer(&s, w, x), y, 2 * M * C);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ChoP'D, layers");
-    TCase *fixed = add_case(suite, "static layers");
-    tcase_add_loop_test(fixed, convolution_is_fully_connected, 0, (int)COUNT(convolutions));
-    tcase_add_test(fixed, fully_connected_is_dynamic_with_constant_g);
-    TCase *dynamic = add_case(suite, "dynamic layers");
-    tcase_add_test(dynamic, dynamic_convolution_is_dynamic_fully_connected);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ChoP'D, layers"); }

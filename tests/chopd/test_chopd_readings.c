@@ -7,7 +7,6 @@
 
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
 
-/* Six tokens in a row, with integer factors; u2 has this many rows. */
 static struct dfc_problem integer_factors(size_t rows)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4 };
@@ -18,11 +17,9 @@ static struct dfc_problem integer_factors(size_t rows)
     };
 }
 
-/* ---- Eq. 5, 6 and 7 -------------------------------------------------- */
-
 /* ChoP'D, Eq. 6, footnote 1: if u3 is 1, all tokens out are equal in Eq. 5, for any u2.  If m is relative to n, as in
  * sliding patches with zero padding, they are not. */
-START_TEST(relative_reading_of_eq6_is_another_layer)
+TEST(relative_reading_of_eq6_is_another_layer)
 {
     struct dfc_problem f = integer_factors(11);
     real *x = integers(9, 2 * 6 * 3, 3);
@@ -35,10 +32,9 @@ START_TEST(relative_reading_of_eq6_is_another_layer)
     unequal(relative + 2, relative, 2);
     unequal(relative, dense, 2 * 6 * 2);
 }
-END_TEST
 
 /* Derived from Eq. 5 and 6: the relative reading is the absolute one with a term for each component and token out. */
-START_TEST(relative_reading_is_absolute_with_r_n_terms)
+TEST(relative_reading_is_absolute_with_r_n_terms)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4, MANY = R * N };
     struct dfc_problem f = integer_factors(2 * N - 1);
@@ -60,14 +56,11 @@ START_TEST(relative_reading_is_absolute_with_r_n_terms)
     ck_assert(largest(y, t.outputs) > 2);
     forms_equal(&t, y);
 }
-END_TEST
-
-/* ---- ChoP'D -------------------------------------------------------------------- */
 
 /* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg holds if m is one of the 5 x 7 offsets on 3 x 4 tokens.  If m counts
  * tokens, all tokens out are equal; if P is shifted by one offset, the layer differs.  Exact: sides are powers of
  * two. */
-START_TEST(eq8_needs_no_n_on_unfolded_tokens)
+TEST(eq8_needs_no_n_on_unfolded_tokens)
 {
     enum { H = 3, W = 4, N = H * W, C = 2, D = 3, R = 2, G = 2, DOWN = 2 * H - 1, ACROSS = 2 * W - 1 };
     enum { AS_UNFOLDED, AS_TOKENS, MOVED, WAYS };
@@ -107,7 +100,6 @@ START_TEST(eq8_needs_no_n_on_unfolded_tokens)
     unequal(y[AS_UNFOLDED] + D, y[AS_UNFOLDED], D);
     unequal(y[MOVED], y[AS_UNFOLDED], N * D);
 }
-END_TEST
 
 /* The largest 2 x 2 minor of a gate [images][N][R], over two images and two tokens, relative to its largest entry
  * squared. */
@@ -127,7 +119,7 @@ static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
 
 /* ChoP'D, Eq. 9 and 10: the minors of a product u1_ir u3_nr are zero; those of the gate are not.  Without phi's last
  * map they are within 16 u, the roundings of four entries. */
-START_TEST(gate_is_not_a_product_of_image_and_token)
+TEST(gate_is_not_a_product_of_image_and_token)
 {
     enum { B = 3, N = 25, C = 3, R = 2 };
     for (int constant = 0; constant < 2; constant++) {
@@ -139,10 +131,9 @@ START_TEST(gate_is_not_a_product_of_image_and_token)
         else beyond("a minor of the gate", minor, 1e-3);
     }
 }
-END_TEST
 
 /* ChoP'D, Sec. 2.3, below Eq. 9: phi's cost does not depend on N, but the interpolation costs 3 N R. */
-START_TEST(gate_is_constant_in_n_but_its_use_is_not)
+TEST(gate_is_constant_in_n_but_its_use_is_not)
 {
     double phi[2], larger[2];
     for (size_t k = 0; k < 2; k++) {
@@ -157,17 +148,5 @@ START_TEST(gate_is_constant_in_n_but_its_use_is_not)
     }
     ck_assert(phi[0] == phi[1] && phi[0] == 16 * (9 * 3 * 2 + 2 * 5) && larger[1] == 4 * larger[0]);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ChoP'D, readings");
-    TCase *factors = add_case(suite, "factors");
-    tcase_add_test(factors, relative_reading_of_eq6_is_another_layer);
-    tcase_add_test(factors, relative_reading_is_absolute_with_r_n_terms);
-    TCase *pooling = add_case(suite, "pooling and gate");
-    tcase_add_test(pooling, eq8_needs_no_n_on_unfolded_tokens);
-    tcase_add_test(pooling, gate_is_not_a_product_of_image_and_token);
-    tcase_add_test(pooling, gate_is_constant_in_n_but_its_use_is_not);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ChoP'D, readings"); }

@@ -7,7 +7,6 @@
 #include "../../reference/runtime/linear.h"
 #include "../../reference/msa.h"
 
-/* fc and dfc-cp have the first three. */
 static const char *const form_name[] = {"naive", "plain", "fast", "direct"};
 
 /* ---- factors ------------------------------------------------------------ */
@@ -24,8 +23,8 @@ static const size_t small[5] = {2, 4, 3, 3, 2};
 static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
 /* ChoP'D, Eq. 5: for R >= rank(W) the factors give W exactly.  A term for every entry of four of the five indices
- * suffices: the fifth factor is a fibre of W.  Without the last term, which is not zero, the tensor differs. */
-START_TEST(enough_terms_make_any_layer)
+ * suffices: the fifth factor is a fibre of W. */
+TESTS(enough_terms_make_any_layer, 5)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
     struct fixture t = small_former(ENTRIES / small[_i]);
@@ -51,9 +50,7 @@ START_TEST(enough_terms_make_any_layer)
     dfc_naive_tensor(made, &s);
     unequal(made, w, ENTRIES);
 }
-END_TEST
 
-/* Checks that the factors make W, and that its matrix [m c][n d] has this rank. */
 static void has_rank(const struct dfc_problem *s, const real *w, size_t rank)
 {
     size_t rows = s->M * s->C, columns = s->N * s->D;
@@ -68,7 +65,7 @@ static void has_rank(const struct dfc_problem *s, const real *w, size_t rank)
 /* Derived from Eq. 5: M C terms suffice for a depth-wise convolution.  They are necessary if the kernel's matrix is
  * invertible: W as a matrix is a sum of R matrices of rank one, and has rank M C.  Nine ones on 2 x 2 tokens have rank
  * C. */
-START_TEST(depthwise_convolution_has_m_c_terms)
+TEST(depthwise_convolution_has_m_c_terms)
 {
     enum { C = 2 };
     const struct window v[] = {{4, 4, 3, 1, 1}, {2, 2, 3, 1, 1}};
@@ -86,11 +83,10 @@ START_TEST(depthwise_convolution_has_m_c_terms)
         has_rank(&s, w, ones ? C : R);
     }
 }
-END_TEST
 
 /* ChoP'D, Sec. 2.2 and 2.3: pooling has rank min(C, D), a point-wise convolution M min(C, D).  Shared weights do not
  * imply low rank. */
-START_TEST(ranks_of_pooling_and_pointwise_convolution)
+TEST(ranks_of_pooling_and_pointwise_convolution)
 {
     enum { M = 4, C = 3 };
     real *map = integers(70, C * C, 3), *w = zeros(M * M * C * C);
@@ -109,10 +105,9 @@ START_TEST(ranks_of_pooling_and_pointwise_convolution)
         has_rank(&s, w, R);
     }
 }
-END_TEST
 
 /* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3.  The V of Eq. 5 is the W of Eq. 3 and 4; the V of Eq. 7 is another. */
-START_TEST(eq6_is_eq5_in_eq3)
+TESTS(eq6_is_eq5_in_eq3, 5)
 {
     static const struct { size_t B, C; const char *sizes; } shape[] = {
         {2, 3, "M=5 N=4 D=2 R=6"}, {1, 1, "M=1 N=1 D=1 R=1"}, {3, 2, "M=1 N=7 D=4 R=3"},
@@ -128,11 +123,10 @@ START_TEST(eq6_is_eq5_in_eq3)
     equal(eq6(&s, t.x, ABSOLUTE, &count), y, t.outputs);
     forms_equal(&t, y);
 }
-END_TEST
 
 /* Derived from Eq. 6: the output depends on the image through R numbers.  Tokens out with equal rows of u3 are equal.
  * Adding an amount to a token in and subtracting it from another changes nothing if their rows of u2 are equal. */
-START_TEST(output_depends_on_the_image_through_r_numbers)
+TESTS(output_depends_on_the_image_through_r_numbers, 3)
 {
     enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
     const char *form = form_name[_i];
@@ -152,7 +146,6 @@ START_TEST(output_depends_on_the_image_through_r_numbers)
     equal(fixture_run_on(&t, form, 1, moved), y, N * D);
     unequal(fixture_run_on(&t, form, 1, elsewhere), y, N * D);
 }
-END_TEST
 
 /* W_imncd = sum_r U4_cr U123_imnr U5_dr, where U123 is the map [M][M] of image i and of r's head.  Each of the h heads
  * has R / h consecutive components or, if `modulo`, every h-th. */
@@ -173,7 +166,7 @@ static real *eq7(const struct dfc_problem *s, const real *u4, const real *const 
 /* ChoP'D, Eq. 7, footnote 3: a transformer block has U4 = W1 W2, U5 = V1 V2, and U123 the softmax of r's head over m.
  * U123 has minors that are not zero, so it is not a product u1_ir u2_mr u3_nr.  Tolerance: twice (M C + 2 R + 3 M +
  * 200) u sum |x| |W|: an entry of W has two sums over R, a softmax over M, and a logit below 8 of three sums over R. */
-START_TEST(transformer_block_is_a_former)
+TESTS(transformer_block_is_a_former, 3)
 {
     enum { B = 2, M = 7, C = 5, D = 4, R = 6 };
     const size_t h = (size_t)_i + 1, width = R / h;
@@ -185,11 +178,9 @@ START_TEST(transformer_block_is_a_former)
     const real *x = normal(31, B * M * C), *v1 = normal(33, D * R);
     const real *w1 = sum_of(zeros(C * R), 0.5, normal(32, C * R), C * R);
 
-    /* Step 1: the block itself. */
     real *inner = matrix_product(x, w1, B * M, C, R), *y = zeros(B * M * D);
     linear_map(y, D, fixture_run_on(&t, "naive", 1, inner), R, v1, NULL, B * M, R, D);
 
-    /* Step 2: its factors, and those of absolute values. */
     const real *map[3 * B], *over_queries[3 * B], *u5 = matrix_product(v1, v2, D, R, R);
     const real *u5_most = matrix_product(absolute(v1, D * R), absolute(v2, R * R), D, R, R);
     real *u4 = zeros(C * R), *u4_most = zeros(C * R);
@@ -201,7 +192,6 @@ START_TEST(transformer_block_is_a_former)
         over_queries[ia] = transposed(map[ia], M, M);
     }
 
-    /* Step 3: Eq. 7. */
     double tolerance = 2 * layer_bound(&s, eq7(&s, u4_most, map, u5_most, h, false), x, 2 * R + 3 * M + 200);
     real *heads_modulo = layer(&s, eq7(&s, u4, map, u5, h, true), x);
     real *softmax_over_n = layer(&s, eq7(&s, u4, over_queries, u5, h, false), x);
@@ -211,7 +201,6 @@ START_TEST(transformer_block_is_a_former)
     double minor = (double)(map[0][0] * map[0][M + 1] - map[0][1] * map[0][M]);
     beyond("    a minor of the softmax", fabs(minor), 1e-4);
 }
-END_TEST
 
 /* ---- pooling ------------------------------------------------------------ */
 
@@ -221,7 +210,6 @@ static real *pooled(const char *form, size_t H, size_t W, const struct box *box,
     return fixture_run_on(&t, form, 1, plane);
 }
 
-/* The mean over a box around token n, summed token by token. */
 static wide_real direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     wide_real sum = 0;
@@ -232,8 +220,8 @@ static wide_real direct(const struct box *b, const real *plane, size_t H, size_t
 }
 
 /* ChoP'D, Sec. 2.3: every form gives the mean over a box, summed over squares of 1/8 token.  Edges are multiples of 1/8
- * and sides powers of two, so it is exact.  Boxes 4 and 5 differ by 1/8; their means must differ. */
-START_TEST(integral_image_is_the_direct_sum)
+ * and sides powers of two, so it is exact. */
+TESTS(integral_image_is_the_direct_sum, 4)
 {
     enum { H = 7, W = 9 };
     static const struct box box[] = {
@@ -263,12 +251,11 @@ START_TEST(integral_image_is_the_direct_sum)
     }
     ck_assert(near);
 }
-END_TEST
 
 /* The same for random boxes and numbers.  Tolerance: u max |x| (4 (H + W) N / A + N + 64): four corners, each a sum of
  * at most N tokens with H + W roundings, over the area A, clamped to 1 ... N; N + 64 for the naive sum and the
  * edges. */
-START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
+TESTS(integral_image_is_the_direct_sum_on_any_numbers, 3)
 {
     static const size_t shape[][2] = {{5, 7}, {17, 9}, {1, 12}};
     enum { BOXES = 20 };
@@ -296,12 +283,11 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
         within(form_name[f], worst, UNIT_ROUNDOFF * largest(plane, N));
     }
 }
-END_TEST
 
 /* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u: running sums of a row are at most W, so
  * the difference of two errs by 2 W u; those of a column are at most H times the width of the box, by which the mean is
  * divided.  An integral image loses more; the plain form has one in double, so it is tested only in float. */
-START_TEST(small_boxes_keep_their_digits_on_large_planes)
+TESTS(small_boxes_keep_their_digits_on_large_planes, 2)
 {
     size_t side = _i ? 1024 : 64, N = side * side;
     const real lo = (real)0.2, up = (real)0.201, left = (real)-0.3, right = (real)-0.299;
@@ -321,10 +307,9 @@ START_TEST(small_boxes_keep_their_digits_on_large_planes)
         within(form_name[f], worst, (double)(4 * side + 160) * UNIT_ROUNDOFF);
     }
 }
-END_TEST
 
 /* ChoP'D, Eq. 8: P sums to the share of the box that lies on the grid.  Tolerance: (N + 8) u. */
-START_TEST(pooling_weights_sum_to_the_share_on_the_grid)
+TEST(pooling_weights_sum_to_the_share_on_the_grid)
 {
     struct fixture t = fixture("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
     real *P = zeros(30 * 30 * 12);
@@ -347,9 +332,7 @@ START_TEST(pooling_weights_sum_to_the_share_on_the_grid)
     ck_assert(least < 0.1 && most > 0.9);
     within("sums of P", worst, 38 * UNIT_ROUNDOFF);
 }
-END_TEST
 
-/* The change of y when e is added to this entry of a tensor. */
 static real *changed_by(struct fixture *t, const char *form, real *entry, real e)
 {
     real kept = *entry, *y = fixture_run(t, form, 1);
@@ -388,7 +371,7 @@ static void linear_in(struct fixture *t, const char *form, const char *const *na
 }
 
 /* ChoP'D, Sec. 2.3, "end-to-end": without sigma, Eq. 6 and 10 are linear in each factor. */
-START_TEST(layers_are_linear_in_each_factor)
+TESTS(layers_are_linear_in_each_factor, 3)
 {
     static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};
     static const char *const layer_of[] = {"u4", "mix", "u5", "b"};
@@ -403,7 +386,6 @@ START_TEST(layers_are_linear_in_each_factor)
     linear_in(&eq6_of, form, former, COUNT(former));
     linear_in(&eq10_of, form, layer_of, COUNT(layer_of));
 }
-END_TEST
 
 /* ---- the gate, sizes and shifts ----------------------------------------- */
 
@@ -425,9 +407,8 @@ static struct fixture gate_reader(const char *tokens)
     return t;
 }
 
-/* ChoP'D, Eq. 9: the gate differs between images and between tokens.  Changing one token changes the gates of the other
- * tokens of its image, and no bit of another image. */
-START_TEST(gate_is_dynamic_and_adaptive)
+/* ChoP'D, Eq. 9: changing one token changes the gates of the other tokens of its image, and no bit of another image. */
+TESTS(gate_is_dynamic_and_adaptive, 4)
 {
     enum { NR = 56 * 3 };
     struct fixture t = gate_reader("8x7");
@@ -449,11 +430,10 @@ START_TEST(gate_is_dynamic_and_adaptive)
     beyond("of other tokens, when one changes", touched, 0.001);
     equal(after + NR, y + NR, NR);
 }
-END_TEST
 
 /* ChoP'D, Eq. 9, with our phi: without phi_w2 the gate is the logistic of phi_b2.  Tolerance: 8 u, for the logistic and
  * the interpolation. */
-START_TEST(gate_without_its_last_map_is_constant)
+TESTS(gate_without_its_last_map_is_constant, 4)
 {
     struct fixture t = gate_reader("8x7");
     fixture_fill(&t, "phi_w2", 0);
@@ -465,11 +445,10 @@ START_TEST(gate_without_its_last_map_is_constant)
     }
     within("gates", worst, 8 * UNIT_ROUNDOFF);
 }
-END_TEST
 
-/* ChoP'D, Sec. 2.3, "arbitrary resolutions": chopd has the same parameters for any grid, also smaller than its boxes.
- * The factors of Eq. 6 grow with the grid. */
-START_TEST(same_parameters_serve_any_size)
+/* ChoP'D, Sec. 2.3, "arbitrary resolutions": of chopd, also on grids smaller than its boxes; the factors of Eq. 6 grow
+ * with the grid. */
+TEST(same_parameters_serve_any_size)
 {
     static const char *const grids[] = {"--grid 1x1", "--grid 5x7", "--grid 14x14"};
     static const char *const tokens[] = {"M=1 N=1 D=5 R=3", "M=35 N=35 D=5 R=3", "M=196 N=196 D=5 R=3"};
@@ -483,11 +462,10 @@ START_TEST(same_parameters_serve_any_size)
         former = problem_parameters(&absolute);
     }
 }
-END_TEST
 
 /* ChoP'D, Eq. 8 and 10: away from borders, pooling commutes with shifts, unlike Eq. 6 with its U2_mr.  The gate does
  * not, as it depends on the position.  A patch among zeros is shifted by (2, -3); boxes reach 4 tokens. */
-START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
+TESTS(pooling_commutes_with_shifts_and_the_gate_does_not, 4)
 {
     enum { H = 16, W = 17, N = H * W, C = 2, D = 3 };
     const char *form = form_name[_i];
@@ -514,28 +492,5 @@ START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
         fixture_put(&t, "phi_b2", b2);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ChoP'D, theorems");
-    TCase *factors = add_case(suite, "factors");
-    tcase_add_loop_test(factors, enough_terms_make_any_layer, 0, 5);
-    tcase_add_test(factors, depthwise_convolution_has_m_c_terms);
-    tcase_add_test(factors, ranks_of_pooling_and_pointwise_convolution);
-    tcase_add_loop_test(factors, eq6_is_eq5_in_eq3, 0, 5);
-    tcase_add_loop_test(factors, output_depends_on_the_image_through_r_numbers, 0, 3);
-    tcase_add_loop_test(factors, transformer_block_is_a_former, 0, 3);
-    TCase *pooling = add_case(suite, "pooling");
-    tcase_add_loop_test(pooling, integral_image_is_the_direct_sum, 0, 4);
-    tcase_add_loop_test(pooling, integral_image_is_the_direct_sum_on_any_numbers, 0, 3);
-    tcase_add_loop_test(pooling, layers_are_linear_in_each_factor, 0, 3);
-    tcase_add_loop_test(pooling, small_boxes_keep_their_digits_on_large_planes, 0, 2);
-    tcase_add_test(pooling, pooling_weights_sum_to_the_share_on_the_grid);
-    TCase *gate = add_case(suite, "gate, sizes, shifts");
-    tcase_add_loop_test(gate, gate_is_dynamic_and_adaptive, 0, 4);
-    tcase_add_loop_test(gate, gate_without_its_last_map_is_constant, 0, 4);
-    tcase_add_test(gate, same_parameters_serve_any_size);
-    tcase_add_loop_test(gate, pooling_commutes_with_shifts_and_the_gate_does_not, 0, 4);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ChoP'D, theorems"); }

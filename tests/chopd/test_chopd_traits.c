@@ -13,7 +13,6 @@ enum { B = 2, SIDE = 4, M = SIDE * SIDE, C = 2, ENTRIES = M * M * C * C };
 
 static const struct dfc_problem sizes = {.B = B, .M = M, .N = M, .C = C, .D = C};
 
-/* The traits of w [B][M][M][C][C]. */
 static int traits_of(const real *w)
 {
     int traits = memcmp(w, w + ENTRIES, ENTRIES * sizeof *w) ? DYNAMIC | GLOBAL : GLOBAL;
@@ -34,7 +33,6 @@ static int traits_of(const real *w)
     return traits;
 }
 
-/* One tensor for both images. */
 static real *for_both(const real *w)
 {
     real *both = zeros(B * ENTRIES);
@@ -104,7 +102,7 @@ static real *of_circular(const real *kernel)
 /* ChoP'D, abstract, Fig. 1a, Sec. 4, Tab. 2: the traits of these layers are dependences of W.  Each trait except global
  * separates two of them.  A circular convolution as large as the plane is only global, since it shares its weights; the
  * flag n of GFNet is left open. */
-START_TEST(flags_of_layers_are_dependences_of_w)
+TEST(flags_of_layers_are_dependences_of_w)
 {
     real *x = normal(1, B * M * C), *w = normal(2, ENTRIES), *by_image = for_both(w);
     for (size_t at = 0; at < B * ENTRIES; at++) by_image[at] *= x[at / ENTRIES * M * C];
@@ -126,9 +124,6 @@ START_TEST(flags_of_layers_are_dependences_of_w)
         ck_assert_msg(traits_of(layer_of[k].w) == layer_of[k].traits, "%s: %d", layer_of[k].name,
                       traits_of(layer_of[k].w));
 }
-END_TEST
-
-/* ---- the variants of Table 1 ------------------------------------------------ */
 
 enum variant { DEPTHWISE, POOLING, LINEAR };
 
@@ -153,7 +148,7 @@ static real *by_loops(const struct chopd_problem *p, const real *x, const real *
 /* ChoP'D, Sec. 4, Tab. 1: chopd with gates of 1 is Conv-CP (nine boxes of one token, or one of 3 x 3) and Linear-CP
  * (one box of one token).  FC-CP is dfc-cp without u1.  Tolerance: zero on integers; for the mean of nine, which rounds
  * 1 / 9 and products, (9 C + R + 16) u. */
-START_TEST(variants_of_table_1_are_cases_of_two_layers)
+TEST(variants_of_table_1_are_cases_of_two_layers)
 {
     enum { IN = 3, R = 4 };
     real *expected[3];
@@ -181,13 +176,5 @@ START_TEST(variants_of_table_1_are_cases_of_two_layers)
         for (int other = 0; other < variant; other++) unequal(expected[other], expected[variant], t.outputs);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ChoP'D, traits");
-    TCase *tables = add_case(suite, "flags and Table 1");
-    tcase_add_test(tables, flags_of_layers_are_dependences_of_w);
-    tcase_add_test(tables, variants_of_table_1_are_cases_of_two_layers);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ChoP'D, traits"); }

@@ -36,7 +36,6 @@ void __libc_free(void *block);
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static atomic_bool armed;
-static char only[64];
 static atomic_long seen, failed;
 static long fail_at = -1;
 static int all, report = -1;
@@ -100,22 +99,12 @@ static void forget(void *block)
 
 static bool fails(const void *caller)
 {
-    if (!atomic_load(&armed) || (*only && strncmp(file_of(caller), only, strlen(only)) != 0)) return false;
+    if (!atomic_load(&armed)) return false;
     long number = atomic_fetch_add(&seen, 1);
     if (fail_at < 0 || number < fail_at || (number > fail_at && !all)) return false;
     if (atomic_fetch_add(&failed, 1) < 8) write_report(file_of(caller));
     errno = ENOMEM;
     return true;
-}
-
-/* For Python: counts requests by files with this prefix, from 0, and fails request `number` (-1: none).  Returns the
- * count since the last call. */
-long fail_requests_of(const char *file, long number);
-long fail_requests_of(const char *file, long number)
-{
-    snprintf(only, sizeof only, "%s", file);
-    fail_at = number;
-    return atomic_exchange(&seen, 0);
 }
 
 #define CALLER __builtin_return_address(0)

@@ -1,5 +1,4 @@
 """test_program.py -- the programs of a build: `twicetold`, `measure`, and every program that computes a figure"""
-import cmath
 import collections
 import glob
 import math
@@ -59,7 +58,6 @@ BAD = [
     ("help nothing", "operator nothing: not known, expected one of msa, "),
     ("apply", "found no operator"),
     ("apply nothing --grid 4 in -o y", "apply: operator nothing: not known, expected one of msa, "),
-    ("parameters nothing --channels 4 -o y", "parameters: operator nothing: not known, expected one of msa, "),
     ("measure nothing --grid 4 --channels 4", "operator nothing: not known, expected one of msa, "),
     ("apply msa --grid 2x2 in", "msa: option -o: missing"),
     ("apply msa --grid 2x2 in -o", "msa: option -o: found no value"),
@@ -74,7 +72,6 @@ BAD = [
      "option --keep: expected one form, one grid and one number of threads"),
     ("measure msa --grid 2x2 --channels 4 --form fast --judge cuba",
      "form 'cuba': not known, expected one of naive, plain, fast"),
-    ("apply msa --grid 2x2 --form fast --form fast in -o y", "--form: given twice"),
     ("apply msa --grid 2x2 --form fast --device 0 in -o y",
      "--device: found '0' beside --form fast, which runs on the processor"),
     ("apply msa --grid 2x2 --device host in -o y", "--device: found 'host' beside --form fast"),
@@ -83,32 +80,20 @@ BAD = [
      "or host, host:sm_75, host:sm_80, host:sm_86, host:sm_90, host:sm_120"),
     ("apply msa --grid 2x2 --form cuda --device host:sm_61 in -o y",
      "--device: found 'host:sm_61', expected a number from 0, or host, host:sm_75"),
-    ("apply msa --grid 2x2 --form cuda --device host: in -o y", "--device: found 'host:'"),
-    ("apply msa --grid 2x2 --form cuda --device hosts in -o y", "--device: found 'hosts'"),
     ("apply msa --grid 2x2 --form cuda99 --device host in -o y",
      "form 'cuda99': not known, expected one of naive, plain, fast, cuda1"),
-    ("apply msa --grid 2x2 --form cuda --device 999 in -o y", "form cuda: needs a CUDA device: "),
     ("apply msa --grid 2x2 --form cuda1 --device 999 in -o y", "; apply --device host emulates one"),
-    ("apply msa --grid 2x2 --form cuda-fp8 --device host in -o y", "form 'cuda-fp8': not known"),
     ("apply msa --grid 2x2 --form cuda --device host --max-memory 64 in -o y", "msa: needs "),
     ("measure msa --grid 2x2 --channels 4 --form cuda --device host",
      "--device: found 'host', expected a number: the time of an emulated device says nothing"),
-    ("measure msa --grid 2x2 --channels 4 --form cuda --device host:sm_75",
-     "--device: found 'host:sm_75', expected a number: the time of an emulated device says nothing"),
     ("measure msa --grid 2x2 --channels 4 --form cuda1 --device 999", "form cuda1: needs a CUDA device: "),
     ("measure msa --grid 2x2 --channels 4 --form fast --device 0",
      "--device: found '0', but no form that runs on a device"),
-    ("apply msa --grid 2x2 --form", "--form: found no value"),
     ("apply msa --grid --heads 2 in -o y", "msa: option --grid: found no value"),
-    ("apply msa --grid 2x2 in -o --heads 2", "msa: option -o: found no value"),
-    ("tokens --grid --channels 8 -o y", "tokens: option --grid: found no value"),
     ("measure msa --form --grid 2x2 --channels 4", "option --form: found no value"),
-    ("measure msa --grid --channels 4", "option --grid: found no value"),
-    ("measure msa --channels --grid 2x2", "option --channels: found no value"),
     ("apply msa in -o y", "--grid: missing"),
     ("apply msa --grid 2x3 in -o y", "tensor x: found [1, 4, 1], expected [B, N, C] = [B, 6, C]"),
     ("apply msa --grid 2x2 --heads 2 in -o y", "--heads: found 2"),
-    ("apply msa --grid 2x2 --equation 4 in -o y", "found '--equation'"),
     ("apply lisa --grid 2x2 in -o y", "lisa: tensor wa: missing"),
     ("apply msa --grid 2x2 lie -o y", "msa: "),
     ("apply msa --grid 2x2 absent -o y", "msa: "),
@@ -119,10 +104,8 @@ BAD = [
     ("network learned-lisa --weights in -o twin lie", "the input's own path"),
     ("tokens --grid 4x4 -o x", "tokens: option --channels: missing"),
     ("tokens --grid 4x4 --channels 8 stray -o x", "found 'stray'"),
-    ("tokens --grid 4x4 --channels 8", "option -o: missing"),
     ("spectrum in -o z", "spectrum: tensor y"),
     ("spectrum --batch 3 in -o z", "spectrum: found '--batch'"),
-    ("spectrum --form fast y -o z", "spectrum: found '--form'"),
     ("spectrum --max-memory 1G y -o z", "spectrum: found '--max-memory'"),
     ("resample", "resample: found no operator"),
     ("resample msa --from 2x2 --to 3x3 in -o z", "msa: option --by: missing"),
@@ -138,14 +121,11 @@ BAD = [
 
     # Parameters and comparisons.
     ("parameters msa --grid 2x2 -o y", "msa: option --channels: missing"),
-    ("parameters msa --grid 2x2 --channels 4", "msa: option -o: missing"),
-    ("parameters msa --channels 4 -o y", "msa: option --grid: missing"),
     ("parameters msa --grid 2x2 --channels 5 --heads 2 -o y", "msa: option --heads: found 2"),
     ("parameters chopd --grid 2x2 --channels 4 --sizes G=2 -o y",
      "chopd: size R is not known, expected --sizes R=n,S=n,D=n"),
     ("measure chopd --grid 2x2 --channels 4 --sizes G=2", "chopd: size R is not known, expected --sizes R=n,S=n,D=n"),
     ("parameters fc --channels 4 --sizes M=3 -o y", "fc: size N is not known, expected --sizes N=n,D=n"),
-    ("parameters lisa --grid 2x2 --channels 4 --sizes D=0 -o y", "--sizes: found 'D=0', expected a whole"),
     ("parameters lisa --grid 2x2 --channels 4 --sizes D -o y", "--sizes: found 'D', expected LETTER=n"),
     ("parameters lisa --grid 2x2 --channels 4 --sizes D=4,Z=2 -o y", "--sizes: found 'Z=2', expected LETTER"),
     ("parameters lisa --grid 2x2 --channels 4 --sizes D=4,D=5 -o y", "--sizes: size D: found 5, expected 4"),
@@ -160,32 +140,24 @@ BAD = [
     ("verify msa -o y", "msa: found '-o', expected an option"),
     ("verify msa --form cuba", "form 'cuba': not known, expected one of naive, plain, fast, cuda1"),
     ("verify msa --form fast --form", "option --form: found no value"),
-    ("verify msa --form fast --form=", "form '': not known, expected one of naive, plain, fast"),
-    ("verify msa --form fast --seed 1 --seed 1", "option --seed: given twice"),
     ("verify msa --form fast --device host", "option --device: found 'host', but no form that runs on a device"),
     ("verify msa --device gpu", "option --device: found 'gpu', expected a number from 0, or host"),
     ("verify msa --form fast --form cuda1 --device 999", "form cuda1: needs a CUDA device: "),
     ("verify msa --heads 5", "option --heads: found 5"),
     ("verify lisa --sizes Z=2", "option --sizes: found 'Z=2', expected LETTER=n"),
-    ("verify structsa --grid 12 --kernel 3x3", "option --kernel: found 2 axes, expected 1"),
     ("verify msa --max-memory 1K", "bytes of memory, allowed are 1024 (option"),
     ("verify msa --max-work 10", "msa: naive: makes 3.42e+05 multiply-adds, allowed are 10 (option --max-work)"),
     ("compare", "compare: input: missing, expected A.safetensors"),
     ("compare in", "compare: input: missing, expected B.safetensors"),
     ("compare in twin twin", "third input 'twin'"),
-    ("compare in twin -o y", "found a third input"),
     ("compare in absent", "compare: B: absent cannot be opened"),
     ("compare lie in", "compare: A: "),
     ("compare in twin --tolerance -1", "--tolerance: found '-1'"),
-    ("compare in twin --floor -1", "--floor: found '-1'"),
     ("compare in vast", "tensor x: found [1, 4, 1] in A, expected [1, 400000000, 1] as in B"),
 
     # Sizes that do not fit, and work that takes too long.
     ("apply msa --grid 2x2 --max-work 10 in -o y", "msa: makes 44 multiply-adds, allowed are 10 (option --max-work)"),
     ("apply msa --grid 2x2 --max-work 0 in -o y", "option --max-work: found '0'"),
-    ("apply msa --grid 2x2 --max-work many in -o y", "option --max-work: found 'many'"),
-    ("apply msa --grid 2x2 --max-memory 1G --max-memory 1G in -o y", "--max-memory: given twice"),
-    ("apply msa --grid 2x2 --max-memory many in -o y", "--max-memory: found 'many'"),
     ("apply msa --grid 2x2 --max-memory 1K in -o y", "bytes of memory, allowed are 1024 (option"),
     ("apply msa --grid 2x2 --form naive --max-memory 64 in -o y", "msa: needs "),
     ("apply msa --grid 400000000 --form naive vast -o y", "msa: needs "),
@@ -199,8 +171,6 @@ BAD = [
     ("tokens --grid 8x8 --channels 8 --max-memory 1X -o x", "--max-memory: found '1X'"),
     ("network litv2-s --depths 0,0,0,0 --random 1 no.png -o z",
      "option --depths: found '0,0,0,0', expected 4 whole numbers from 1 to 65536"),
-    ("tokens --grid 8x8 --channels 8 --max-memory= -o x", "--max-memory: found '', expected a value"),
-    ("tokens --grid 8x8 --channels 8 --images= -o x", "--images: found '', expected a value"),
     ("network litv2-s no.png -o z", "litv2-s: expected one of --weights FILE and --random SEED"),
     ("network litv2-s --weights in --random 1 no.png -o z",
      "litv2-s: expected one of --weights FILE and --random SEED"),
@@ -224,12 +194,6 @@ BAD = [
      "needs more than 4294967295 bytes" if NARROW else "needs more than 18446744073709551615 bytes"),
     ("measure msa --grid 8x8 9x9 --channels 64 --max-memory 100K", "bytes of memory, allowed are 102400 (option"),
     ("measure msa --grid 8x8 --channels 1000000 --batch 1000", UNCOUNTED if NARROW else "measure: msa: needs "),
-    ("measure lisa --grid 3000x3000 --channels 512 --sizes D=16 --max-memory 4G",
-     UNCOUNTED if NARROW else "measure: lisa: needs "),
-    ("measure structsa --grid 2000x2000 --kernel 31x31 --channels 512 --sizes D=16 --form naive", "structsa: needs "),
-    ("measure elsa --grid 8x8 --channels 8 --kernel 16383 --max-memory 4G", "measure: elsa: needs "),
-    ("measure fc --grid 100x100 --channels 512 --sizes D=512", UNCOUNTED if NARROW else "measure: fc: needs "),
-    ("measure hilo --grid 8x8 --channels 8 --heads 2 --window 40000 --max-memory 4G", "measure: hilo: needs "),
 ]
 BAD += [
     ("apply msa --grid 2x2 --form cuda-tf32 --device host in -o y",
@@ -384,7 +348,7 @@ class Commands(Case):
                       "-o y --form naive in --grid 4",
                       "--window 2 --grid 2x2 -o y --scale -3 --form fast in",
                       "--grid 2x2 --form cuda --device host in -o y",
-                      "--grid 2x2 --form=cuda1 --device=host in -o y",
+                      "--grid=2x2 --form=cuda1 --device=host --scale=-3 in -o y",
                       "--grid 2x2 --form cuda --device host:sm_75 in -o y",
                       "--grid 2x2 --form cuda --device host:sm_120 in -o y"):
             with self.subTest(words):
@@ -397,17 +361,6 @@ class Commands(Case):
         self.succeeds("apply msa --grid 8x8 --form naive w -o z")
         self.assertTrue(read("x") == read("y"))
         self.assertTrue(read("x") != read("z"))
-
-    def test_values_may_follow_an_equals_sign(self):
-        self.succeeds("parameters msa --grid=2x2 --channels=4 --seed=1 -o any")
-        self.succeeds("apply msa --grid=2x2 --form=naive --scale=-3 any -o y")
-        self.succeeds("apply msa --grid 2x2 --form naive --scale -3 any -o z")
-        self.succeeds("apply msa --grid 2x2 --form naive any -o x")
-        self.assertTrue(read("y") == read("z"))
-        self.assertTrue(read("y") != read("x"))
-        done = run("measure msa --grid=4x4 --channels=4 --form=naive --repeats=1")
-        self.assertEqual(done.status, 0, done.err)
-        self.assertIn("msa\tnaive\t4x4\t16\t4\t", done.out)
 
     def test_help_and_version_are_printed(self):
         self.for_each(lambda words, answer: self.assertIn(answer, self.succeeds(words), words), (
@@ -573,20 +526,15 @@ class Commands(Case):
             self.assertTrue(read("x") == read("y"))
             self.assertTrue(read("x") != read("z"))
 
-    def test_spectrum_writes_the_explicit_sum(self):
-        """For planes that are 0 but for neighbours 2 and 1, times 1 and e^2 in channel 0, e and e^3 in channel 1.
-
-        Tolerance: 64 u.  Transforms of 30 numbers take some ten roundings of the largest magnitude, three times the
-        smallest; logarithms are up to 5."""
-        scales = [(1, math.e), (math.e ** 2, math.e ** 3)]
-        y = [tap * scale for image in scales for tap in (2, 1, *28 * [0]) for scale in image]
-        expected = [1 + c + math.log(abs(2 + cmath.exp(2j * math.pi * (v - 2) / 5)))
-                    for c in range(2) for _ in range(6) for v in range(5)]
+    def test_spectrum_of_an_impulse_is_flat(self):
+        """Of images with 1 and e^2 in channel 0, e and e^3 in channel 1: the mean logarithms are 1 and 2."""
+        y = [math.exp(2 * image + channel) * (token == 0)
+             for image in range(2) for token in range(30) for channel in range(2)]
         write_tensors("y", {"y": ([2, 6, 5, 2], y)})
         self.succeeds("spectrum y -o z")
         (_, (shape, made)), = read_tensors("z").items()
         self.assertEqual(shape, [2, 6, 5])
-        self.assert_close(made, expected, 64 * ROUNDOFF)
+        self.assert_close(made, [1] * 30 + [2] * 30, 64 * ROUNDOFF)
 
 
 # ---- resample
@@ -858,8 +806,7 @@ class Networks(Case):
 
     def test_a_network_is_its_steps(self):
         """From the input and parameters of each step, which --before writes, apply computes the input of the next step,
-        the outputs of stages and the logits, to the bit.  All parameters are the network's weights, and the kinds of
-        step are those of its profile.
+        the outputs of stages and the logits, to the bit.  All parameters are the network's weights.
 
         Tolerance of pixels: 16 u.  Byte / 255 and the mean are rounded once, over deviations of 0.22; the quotient, up
         to 3, twice."""
@@ -908,7 +855,6 @@ class Networks(Case):
     def run_step_by_step(self, little):
         self.see_pictures(little)
         outputs, held, stages, weights = read_tensors("z"), {"x": read_tensors("x")["x"][1]}, {}, {}
-        counts, costs = collections.Counter({"x + f": 0}), collections.Counter()
         for step in self.steps(little):
             self.succeeds(words_of(little, f"--random 3 --before {step.path} --input x -o before"))
             parameters = read_tensors("before")
@@ -916,11 +862,7 @@ class Networks(Case):
             self.assertEqual(batch, 2)
             self.assertTrue(x == held[step.source], step.path)
             weights |= {f"{step.path}.{name}": tensor for name, tensor in parameters.items()}
-            words = self.apply_words(little, step, tokens)
-            for kind in step.operator, "all":
-                counts[kind] += 1
-                costs[kind] += float(re.search(r"makes (\S+) multiply-adds", run(words + " --max-work 1").err)[1])
-            self.succeeds(words, env={**os.environ, "OMP_NUM_THREADS": "1"})
+            self.succeeds(self.apply_words(little, step, tokens), env={**os.environ, "OMP_NUM_THREADS": "1"})
             y = read_tensors("y")["y"][1]
             if step.adds:
                 write_tensors("y", {"y": ([len(y)], [a + b for a, b in zip(held["x"], y, strict=True)])})
@@ -931,7 +873,6 @@ class Networks(Case):
         for name, (_, numbers) in outputs.items():
             self.assertTrue(stages[name] == numbers, name)
         self.check_weights(little, weights)
-        self.check_profile(little, counts, costs)
 
     def check_weights(self, little, weights):
         """The collected weights, in a file, equal those of seed 3."""
@@ -943,20 +884,6 @@ class Networks(Case):
         missing, _ = weights.popitem()
         write_tensors("w", weights)
         self.fails(words_of(little, "--weights w --input x -o y"), f"{little.name}: w: tensor {missing}: missing")
-
-    def check_profile(self, little, counts, costs):
-        """The profile has these kinds of step and their multiply-adds, in three digits; times are numbers."""
-        units = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
-        head, *lines = self.succeeds(words_of(little, "--random 3 --profile --input x -o y")).splitlines()
-        self.assertTrue(head.startswith("step "), head)
-        self.assertTrue(lines[-1].startswith("all "), lines[-1])
-        for line in lines:
-            kind, times, cost, unit = re.match(
-                r"(\S+|x \+ f) +(\d+)  +\S+ \S+ +\S+ % +([\d.]+) ?(\w?) +\S+ %", line).groups()
-            self.assertEqual(counts.pop(kind, None), int(times), line)
-            self.assertAlmostEqual(float(cost) * units[unit], costs[kind], delta=0.005 * costs[kind], msg=line)
-            self.assertNotIn("nan", line)
-        self.assertFalse(counts)
 
     def test_a_profile_costs_what_help_says(self):
         write_tensors("x", {"x": ([1, 784, 1], [0] * 784)})

@@ -156,13 +156,6 @@ FAULT(two_barriers, 1, B, 0, "waits at this barrier, and thread")
     else { AT __syncthreads(); }
 }
 
-FAULT(a_barrier_in_a_branch, 1, B, 0, "waits at this barrier, and thread")
-{
-    if (t < 32) { AT __syncthreads(); }
-    else if (t == 32) y[t] = x[t];
-    else { AT __syncthreads(); }
-}
-
 FAULT(blocks_that_write_one_word, 3, B, 0, "writes a word that another block wrote")
 {
     AT if (t == 0) y[0] = x[blockIdx.x];
@@ -243,12 +236,6 @@ FAULT(atomics_of_blocks_and_a_plain_read, 2, B, 0, "another block")
 FAULT(below_the_array, 1, B, 0, "element -1 of an array of 4096")
 {
     AT y[t] = x[t - 1];
-}
-
-FAULT(a_tail_beyond_the_array, 43, 96, 0, "of an array of 4096")
-{
-    int i = blockIdx.x * 96 + t;      /* 43 * 96 = 4128 > 4096 */
-    AT y[i] = x[i];
 }
 
 /* Sums of three neighbours: B outputs need B + 2 inputs, not B + 1. */
@@ -382,21 +369,6 @@ CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
     }
     __syncwarp();
     y[t] = s[t - lane];
-}
-
-/* In turn, each lane increments a word that all lanes read. */
-CORRECT(counts_in_turn, 1, 32, 0, 32, 31)
-{
-    SHARED(real, s, 1);
-    real seen = 0;
-    if (t == 0) s[0] = 0;
-    for (int turn = 0; turn < 32; turn++) {
-        __syncwarp();
-        seen = s[0];
-        __syncwarp();
-        if (t == turn) s[0] += 1;
-    }
-    y[t] = seen;
 }
 
 CORRECT(sums_by_shuffles, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))

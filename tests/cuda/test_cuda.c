@@ -4,19 +4,12 @@
  * a device, versions run there too. */
 
 #define _XOPEN_SOURCE 700
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "../support/support.h"
-#include "../support/fixture.h"
 #include "../chopd/chopd_case.h"
 #include "../support/properties.h"
 #include "../support/roundoff.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/chopd.h"
-#include "../../reference/dfc.h"
 #include "../../reference/lisa.h"
 #include "../../reference/cli/devices.h"
 #include "../../reference/structsa.h"
@@ -134,8 +127,7 @@ static const struct {
     {&sra, "--grid 4x4 --reduction 4", 1, 70, "", ""},
 };
 
-/* Each version is within the tolerance of all forms from the naive form, in three orders of threads. */
-START_TEST(every_version_is_its_operator)
+TESTS(every_version_is_its_operator, COUNT(size))
 {
     const char *only = getenv("OPERATOR");      /* as in cases.c */
     if (only && strcmp(only, size[_i].operator->name)) return;
@@ -154,7 +146,6 @@ START_TEST(every_version_is_its_operator)
         }
     emulator_watch(false, 0);
 }
-END_TEST
 
 /* Sizes at which kernels depend on the limits of a device.  A plane fits one device and not another; planes fill the 96
  * KiB of shared memory to the byte, in float and in double. */
@@ -168,7 +159,7 @@ large[] = {
     {&chopd, "--grid 15x13 --gate-size 2", 1, "R=1 D=1 G=23 S=1"},
 };
 
-START_TEST(cuda_equals_fast_on_every_device)
+TESTS(cuda_equals_fast_on_every_device, COUNT(large))
 {
     struct fixture t = fixture(large[_i].options, large[_i].operator, 1, large[_i].channels, large[_i].sizes, "");
     const struct form *version = operator_version(large[_i].operator, "cuda");
@@ -181,7 +172,6 @@ START_TEST(cuda_equals_fast_on_every_device)
     }
     emulator_device(NULL);
 }
-END_TEST
 
 /* A running maximum starts below all finite scores.  Weights of queries are 2^53 and of keys -2^53, tokens small whole
  * numbers: no score is rounded, and the largest takes all the weight. */
@@ -201,7 +191,7 @@ static void fill(struct fixture *t, const char *name, size_t first, size_t count
     for (size_t n = first; n < first + count; n++) w[n] = value;
 }
 
-START_TEST(scores_far_below_every_number_keep_their_order)
+TESTS(scores_far_below_every_number_keep_their_order, COUNT(deep))
 {
     const size_t C = 16, half = C / 2;
     const real far = (real)0x1p53;
@@ -228,7 +218,6 @@ START_TEST(scores_far_below_every_number_keep_their_order)
                version_tolerance(&t.problem, version));
     within("fast", relative_difference(fixture_run(&t, "fast", 1), t.y, t.outputs), property_tolerance(&t.problem));
 }
-END_TEST
 
 /* More images than entries of a grid's third axis (65,535); half of that in LiSA, where an image has two entries.
  * Later versions have the same blocks as the third, and take minutes here. */
@@ -238,7 +227,7 @@ many[] = {
     {"--grid 1x1 --heads 1", &lisa, "D=1", 32768},
 };
 
-START_TEST(a_batch_may_be_longer_than_a_third_axis)
+TESTS(a_batch_may_be_longer_than_a_third_axis, COUNT(many))
 {
     struct fixture t = fixture(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
     const struct form *version = operator_version_at(many[_i].operator, 2);
@@ -246,7 +235,6 @@ START_TEST(a_batch_may_be_longer_than_a_third_axis)
     within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
            version_tolerance(&t.problem, version));
 }
-END_TEST
 
 /* The mean of equal entries is exact: ELSA's filter norm (Eq. 4) turns them into zeros, and SRA's layer norm maps them
  * like zeros.  A norm multiplies the rounding error of a mean by up to 10^5. */
@@ -262,7 +250,7 @@ static void norms_have_no_deviation(const struct fixture *t, const struct form *
                       (double)(y[n] - expected[n]));
 }
 
-START_TEST(equal_entries_are_their_own_mean)
+TESTS(equal_entries_are_their_own_mean, 2)
 {
     const size_t C = 37, K = 7, s = 2;
     struct fixture t = _i ? fixture("--grid 8x6 --reduction 2", &sra, 2, C, "", "")
@@ -276,12 +264,11 @@ START_TEST(equal_entries_are_their_own_mean)
     for (int f = 0; (form = operator_form_at(operator, f)); f++) norms_have_no_deviation(&t, form, entry, entries);
     for (int r = 0; (form = operator_version_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
-END_TEST
 
 /* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes of one token, on the grid and
  * between tokens, and of 1e-3, within a token and on the corner of four.  The bound (2 W + 2 H + 160) u is derived in
  * test_chopd_theorems.c; sums by doubling round less often. */
-START_TEST(small_boxes_keep_their_digits_on_the_device)
+TEST(small_boxes_keep_their_digits_on_the_device)
 {
     enum { SIDE = 64 };
     const real lo = (real)0.2, up = (real)0.201, left = (real)-0.3, right = (real)-0.299;
@@ -305,11 +292,10 @@ START_TEST(small_boxes_keep_their_digits_on_the_device)
         }
     }
 }
-END_TEST
 
 /* Boxes as thin as the rounding error of a token's border, a third of them before it; boxes 1e30 wide, and 1e30 away.
  * Fast form and versions against the naive form, on entries of about 1. */
-START_TEST(boxes_at_the_limits_are_boxes)
+TEST(boxes_at_the_limits_are_boxes)
 {
     const double tiny = sizeof(real) == 4 ? 0x1p-25 : 0x1p-54, far = 1e30;
     const struct box box[] = {
@@ -325,11 +311,10 @@ START_TEST(boxes_at_the_limits_are_boxes)
         within(version->name, largest_difference(run_form(&t.problem, version, 1, t.x), y, t.outputs), tolerance);
     ck_assert(largest(y, t.outputs) > 0.5);
 }
-END_TEST
 
 /* cuda1 states the naive form's multiply-adds and cuda2 the fast form's, which test_chopd_counts.c counts.  cuda3
  * applies the image's factor to D rows of u5 instead of N tokens (Eq. 6). */
-START_TEST(versions_of_dfc_cp_cost_what_their_order_does)
+TEST(versions_of_dfc_cp_cost_what_their_order_does)
 {
     enum { B = 2, N = 4, D = 3, R = 7 };
     struct fixture t = fixture("", &dfc_cp, B, 2, "M=5 N=4 D=3 R=7", "");
@@ -340,7 +325,6 @@ START_TEST(versions_of_dfc_cp_cost_what_their_order_does)
         ck_assert_msg(of_version == of_form + (n == 2 ? B * (D - N) * R : 0), "%s: %.0f", version[n], of_version);
     }
 }
-END_TEST
 
 /* Bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u more, where u is
  * the factors' unit roundoff (see tensor_cores_err_as_they_round). */
@@ -354,7 +338,7 @@ static double rounding_bound(const struct problem *p, double kappa, const struct
 /* Rounding q, k and v by u changes y by at most kappa u (roundoff.h), and so does rounding the weights: sqrt(2) kappa u
  * in all.  The error also exceeds a plain version's bound, and BF16's is 4 to 16 times TF32's.  A version that falls
  * back equals the last plain version to the bit. */
-START_TEST(tensor_cores_err_as_they_round)
+TESTS(tensor_cores_err_as_they_round, COUNT(size))
 {
     if (size[_i].operator != &msa && size[_i].operator != &structsa) return;
     struct fixture t = fixture(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
@@ -388,11 +372,10 @@ START_TEST(tensor_cores_err_as_they_round)
     printf("    BF16 errs %.1f times as much as TF32\n", error[1] / error[0]);
     ck_assert(error[1] > 4 * error[0] && error[1] < 16 * error[0]);
 }
-END_TEST
 
 /* The rounded weights are summed, so the mean of values that are all 1.5 is 1.5.  Two sums of 49 weights of one sign,
  * and a division: 2 (49 + 1) u. */
-START_TEST(equal_values_come_back)
+TESTS(equal_values_come_back, sizeof(real) == 4 ? 2 : 0)
 {
     enum { C = 32 };
     static const char *const versions[] = {"cuda-tf32", "cuda-bf16"};
@@ -404,10 +387,7 @@ START_TEST(equal_values_come_back)
     real *y = run_form(&t.problem, operator_version(&msa, versions[_i]), 1, t.x);
     within(versions[_i], relative_difference(y, all, t.outputs), 2 * (49 + 1) * UNIT_ROUNDOFF);
 }
-END_TEST
 #endif
-
-/* ---- on a device ----------------------------------------------------------------------- */
 
 /* True if there is no device; run.py counts the line that says so. */
 static bool no_device(const struct cuda_plugin **plugin)
@@ -467,9 +447,7 @@ START_TEST(every_version_is_its_operator_on_the_device)
         }
     }
 }
-END_TEST
 
-/* Uses the plug-in in this build's folder. */
 static void name_plugin(void)
 {
     char path[2048 + 40];
@@ -484,22 +462,7 @@ static void name_plugin(void)
 int main(void)
 {
     name_plugin();
-    Suite *suite = suite_create("cuda");
-    TCase *versions = add_case(suite, "every version, emulated");
-    tcase_add_loop_test(versions, every_version_is_its_operator, 0, (int)COUNT(size));
-    TCase *devices = add_case(suite, "every device, emulated");
-    tcase_add_loop_test(devices, cuda_equals_fast_on_every_device, 0, (int)COUNT(large));
-    tcase_add_loop_test(versions, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
-    TCase *images = add_case(suite, "many images");
-    tcase_add_loop_test(images, a_batch_may_be_longer_than_a_third_axis, 0, (int)COUNT(many));
-    tcase_add_loop_test(versions, equal_entries_are_their_own_mean, 0, 2);
-    tcase_add_test(versions, small_boxes_keep_their_digits_on_the_device);
-    tcase_add_test(versions, boxes_at_the_limits_are_boxes);
-    tcase_add_test(versions, versions_of_dfc_cp_cost_what_their_order_does);
-#ifndef TWICETOLD_DOUBLE
-    tcase_add_loop_test(versions, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
-    tcase_add_loop_test(versions, equal_values_come_back, 0, 2);
-#endif
+    Suite *suite = suite_of_tests("cuda");
     TCase *device = add_case(suite, "every version, on the device");
     tcase_set_timeout(device, 300);
     tcase_add_test(device, every_version_is_its_operator_on_the_device);

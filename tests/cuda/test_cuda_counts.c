@@ -4,12 +4,7 @@
  * argument `count` rewrites the table.  To add a run, add a row that ends after `precision`, and rewrite: the run gets
  * a row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../support/properties.h"
-#include "../support/support.h"
-#include "../support/fixture.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/sizes.h"
 #include "../../fast/cuda/versions.h"
@@ -79,7 +74,6 @@ static bool selected(const char *operator)
     return !only || !strcmp(only, operator);
 }
 
-/* Finds the runs of this precision. */
 static void read_table(void)
 {
     const char *last = "";
@@ -140,7 +134,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 }
 
 /* Seeds 1 and 2 run the two branches of HiLo's cuda5 in both orders. */
-START_TEST(kernel_counts_equal_the_table)
+TESTS(kernel_counts_equal_the_table, run_count)
 {
     const struct run *run = &runs[_i];
     static char rows[ROWS];
@@ -150,9 +144,8 @@ START_TEST(kernel_counts_equal_the_table)
                       "seed %u: counted\n%sexpected\n%.*s", seed, rows, (int)run->length, run->rows);
     }
 }
-END_TEST
 
-START_TEST(every_version_is_in_the_table)
+TEST(every_version_is_in_the_table)
 {
     const struct declaration *d;
     const struct form *form;
@@ -167,7 +160,6 @@ START_TEST(every_version_is_in_the_table)
             ck_assert_msg(found > 0, TABLE " has no run of %s %s in %s", d->name, form->name, PRECISION);
         }
 }
-END_TEST
 
 /* Not a test: replaces the rows of all runs of this precision, and keeps all other lines. */
 #define ACTION(name) START_TEST(name)
@@ -186,7 +178,6 @@ ACTION(rewrite_the_table)
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_int_eq(rename(TABLE ".new", TABLE), 0);
 }
-END_TEST
 
 /* ---- fallbacks ------------------------------------------------------------------------------ */
 
@@ -212,7 +203,7 @@ static const struct { const char *problem, *kernel; } fallback[] = {
     {"hilo --grid 8x8 --channels 8 --window 8 --alpha 0", "rows_tiled"},
 };
 
-START_TEST(a_version_falls_back_to_an_earlier_one)
+TESTS(a_version_falls_back_to_an_earlier_one, COUNT(fallback))
 {
     struct fixture t = problem_of(fallback[_i].problem);
     size_t found = 0;
@@ -223,7 +214,6 @@ START_TEST(a_version_falls_back_to_an_earlier_one)
     ck_assert_msg(found == 1, "%s: %zu launches of %s", fallback[_i].problem, found, fallback[_i].kernel);
     emulator_watch(false, 0);
 }
-END_TEST
 
 /* A block of LiSA's cuda3 takes as many channels as let two blocks share a multiprocessor, or one channel; if one does
  * not fit, cuda3 is cuda2 (0).  A channel has `points` complex and `tokens` real numbers, a block `turns` complex ones.
@@ -244,7 +234,7 @@ static const struct { const char *problem, *device; size_t tokens, points, turns
     {"lisa --grid 14x14 --channels 9 --sizes D=1 --equation 7", "sm_120", 196, 729, 55, FLOAT_OR_DOUBLE(4, 2)},
 };
 
-START_TEST(blocks_take_as_many_channels_as_fit)
+TESTS(blocks_take_as_many_channels_as_fit, COUNT(block))
 {
     struct fixture t = problem_of(block[_i].problem);
     const struct form *form = operator_version(t.problem.declaration, "cuda3");
@@ -270,23 +260,15 @@ START_TEST(blocks_take_as_many_channels_as_fit)
         ck_assert_uint_eq(bytes, block[_i].turns * point +
                                  block[_i].channels * (block[_i].points * point + block[_i].tokens * sizeof(real)));
 }
-END_TEST
 
 int main(int argc, char **argv)
 {
     (void)argv;
     read_table();
+    if (argc == 1) return run_tests("cuda_counts");
     Suite *suite = suite_create("cuda_counts");
-    TCase *counts = add_case(suite, "memory requests");
-    if (argc > 1) {
-        tcase_set_timeout(counts, 600);
-        tcase_add_test(counts, rewrite_the_table);
-        return run_suite(suite);
-    }
-    tcase_add_loop_test(counts, kernel_counts_equal_the_table, 0, run_count);
-    tcase_add_test(counts, every_version_is_in_the_table);
-    TCase *kernels = add_case(suite, "kernels that run");
-    tcase_add_loop_test(kernels, a_version_falls_back_to_an_earlier_one, 0, (int)COUNT(fallback));
-    tcase_add_loop_test(kernels, blocks_take_as_many_channels_as_fit, 0, (int)COUNT(block));
+    TCase *action = add_case(suite, "action");
+    tcase_set_timeout(action, 600);
+    tcase_add_test(action, rewrite_the_table);
     return run_suite(suite);
 }

@@ -1,11 +1,7 @@
 /* test_cuda_properties.c -- properties of every version of every kernel, on the emulator, over the cases of cases.h */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
 #include "../support/properties.h"
-#include "../support/support.h"
 #include "../../fast/cuda/counts.h"
 #include "../../fast/cuda/versions.h"
 #include "../../reference/runtime/random.h"
@@ -20,10 +16,9 @@ static void check_version(const struct fixture *t, const struct form *version, d
     real *y = run_form(&t->problem, version, 1, t->x), *again = zeros(t->outputs);
     struct plan plan;
 
-    /* Step 1: it equals the naive form. */
     within(version->name, relative_difference(y, naive, t->outputs), tolerance);
 
-    /* Step 2: NaN in the first image reaches all outputs that depend on that entry, and no other image. */
+    /* NaN in the first image reaches all outputs that depend on that entry, and no other image. */
     moved[entry] += 1;
     touched[entry] = (real)NAN;
     real *naive_moved = fixture_run_on(t, "naive", 1, moved);
@@ -35,13 +30,11 @@ static void check_version(const struct fixture *t, const struct form *version, d
         ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", version->name, i);
     }
 
-    /* Step 3: another order of threads. */
     emulator_watch(false, 2);
     succeeds(plan_run(&plan, again, t->x));
     emulator_watch(false, 0);
     ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", version->name);
 
-    /* Step 4: other parameters. */
     real *before = parameters_of(&t->problem);
     set_parameters(&t->problem, before, (real)0.75);
     succeeds(plan_load(&plan));
@@ -54,7 +47,7 @@ static void check_version(const struct fixture *t, const struct form *version, d
 }
 
 /* The case on fewer tokens, since emulation is slow. */
-static struct one_case smaller(struct one_case one)
+static struct operator_case smaller(struct operator_case one)
 {
     static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};
     for (size_t n = 0; n < COUNT(wide); n++) {
@@ -66,9 +59,9 @@ static struct one_case smaller(struct one_case one)
     return one;
 }
 
-START_TEST(kernel_versions_have_the_properties_of_forms)
+TESTS(kernel_versions_have_the_properties_of_forms, plain_count)
 {
-    struct one_case one = smaller(cases[_i]);
+    struct operator_case one = smaller(cases[_i]);
     const struct form *version;
     struct fixture t;
     if (!operator_version_at(one.declaration, 0) || !case_fixture(&t, &one)) return;
@@ -78,12 +71,9 @@ START_TEST(kernel_versions_have_the_properties_of_forms)
         if (first) form_without_memory(&t, version);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cuda properties");
     enumerate_cases(operator_at);
-    tcase_add_loop_test(add_case(suite, "properties"), kernel_versions_have_the_properties_of_forms, 0, plain_count);
-    return run_suite(suite);
+    return run_tests("cuda properties");
 }

@@ -3,8 +3,6 @@
  * Not tested here: kernels, and the behaviour of CUDA, cuBLAS and cuFFT. */
 
 #define _XOPEN_SOURCE 700
-#include <stdio.h>
-#include <string.h>
 #include "runtime.h"
 #include "../support/support.h"
 
@@ -58,18 +56,17 @@ static bool fails_at(int call, bool again)
     return runtime_state().came;
 }
 
-START_TEST(any_call_of_the_runtime_may_fail)
+TEST(any_call_of_the_runtime_may_fail)
 {
     int call = 1;
     while (fails_at(call, true) && fails_at(call, false)) call++;
     printf("    %d calls\n", call - 1);
     ck_assert_int_gt(call, 60);
 }
-END_TEST
 
 /* Two plans on two devices run alternately, later without copies and with each kind of call first.  The runtime rejects
  * handles of a device that is not current. */
-START_TEST(a_plan_keeps_its_device)
+TEST(a_plan_keeps_its_device)
 {
     real *x = integers(2, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
     struct plan plan[2];
@@ -90,11 +87,10 @@ START_TEST(a_plan_keeps_its_device)
     for (int d = 0; d < 2; d++) on_the_runtime.release(&plan[d]);
     nothing_is_left();
 }
-END_TEST
 
 /* The plug-in and the runtime count the same bytes, work areas of cuBLAS (NVIDIA: 4 MiB, 32 MiB from 9.0 on) and cuFFT
  * included.  A limit of that many bytes is enough; one byte less is an error. */
-START_TEST(work_areas_are_counted)
+TESTS(work_areas_are_counted, 4)
 {
     static const struct { int capability; size_t blas; } device[] = {{75, 4}, {80, 4}, {90, 32}, {120, 32}};
     real *x = integers(3, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
@@ -112,10 +108,9 @@ START_TEST(work_areas_are_counted)
     on_the_runtime.release(&plan);
     nothing_is_left();
 }
-END_TEST
 
 /* KiB per capability, from the CUDA C++ Programming Guide, less what the driver reserves for every block. */
-START_TEST(two_blocks_share_a_multiprocessor)
+TESTS(two_blocks_share_a_multiprocessor, 4)
 {
     static const struct { int capability; size_t one, two; } device[] = {
         {75, 64, 32}, {80, 163, 81}, {86, 99, 49}, {90, 227, 113},
@@ -124,10 +119,8 @@ START_TEST(two_blocks_share_a_multiprocessor)
     ck_assert_uint_eq(runtime_shared_bytes(1), device[_i].one << 10);
     ck_assert_uint_eq(runtime_shared_bytes(2), device[_i].two << 10);
 }
-END_TEST
 
-/* TF32 and BF16 need capability 8.0. */
-START_TEST(tensor_cores_need_capability_8)
+TEST(tensor_cores_need_capability_8)
 {
     struct form form = {.name = "cuda-tf32"};
     struct plan plan = {.form = &form};
@@ -137,7 +130,6 @@ START_TEST(tensor_cores_need_capability_8)
     rejected(runtime_tensor_cores(&plan), STATUS_BAD_INPUT,
             "form cuda-tf32: found a device of compute capability 7.5, expected at least 8.0");
 }
-END_TEST
 
 /* An nvcc that exits 1, one that knows only old architectures, and one that compiles nothing.  make reports the reason
  * in one line and succeeds. */
@@ -147,7 +139,7 @@ static const struct { const char *nvcc, *why; } toolkit[] = {
     {"test $1 != --list-gpu-arch || exec echo compute_80; echo fatal: no compiler >&2; exit 1", "fatal: no compiler"},
 };
 
-START_TEST(make_goes_on_without_a_toolkit)
+TESTS(make_goes_on_without_a_toolkit, 3)
 {
     char command[800], said[200] = "", more[200] = "";
     snprintf(command, sizeof command,
@@ -160,18 +152,5 @@ START_TEST(make_goes_on_without_a_toolkit)
     ck_assert_int_eq(pclose(make), 0);
     ck_assert_msg(!strncmp(said, "built without CUDA: ", 20) && strstr(said, toolkit[_i].why), "%s", said);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("device");
-    TCase *host = add_case(suite, "host code");
-    tcase_add_test(host, any_call_of_the_runtime_may_fail);
-    tcase_add_test(host, a_plan_keeps_its_device);
-    tcase_add_loop_test(host, work_areas_are_counted, 0, 4);
-    tcase_add_loop_test(host, two_blocks_share_a_multiprocessor, 0, 4);
-    tcase_add_test(host, tensor_cores_need_capability_8);
-    TCase *build = add_case(suite, "the build");
-    tcase_add_loop_test(build, make_goes_on_without_a_toolkit, 0, 3);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("device"); }

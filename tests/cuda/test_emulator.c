@@ -3,19 +3,15 @@
  * kernels.cu has the kernels and what is expected of them.  test_cuda.c relies on the emulator to find faults. */
 
 #define _GNU_SOURCE
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include "kernels.h"
 #include "../support/support.h"
 
 #define SEEDS 20
 
-/* The launch fails with a message that names the line, and only earlier launches are counted.  Then a correct kernel
- * passes. */
-START_TEST(injected_faults_are_found)
+/* The launch fails with a message that names the line, and only earlier launches are counted. */
+TESTS(injected_faults_are_found, fault_count)
 {
     const struct fault *f = &faults[_i];
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
@@ -31,12 +27,11 @@ START_TEST(injected_faults_are_found)
     }
     emulator_watch(false, 0);
 }
-END_TEST
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
 /* Inputs are small whole numbers: no tolerance.  Unwritten memory holds NaN. */
-START_TEST(correct_kernels_pass)
+TESTS(correct_kernels_pass, correct_count)
 {
     real *x = integers(1, KERNEL_REALS, 9);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -49,10 +44,9 @@ START_TEST(correct_kernels_pass)
     }
     emulator_watch(false, 0);
 }
-END_TEST
 
 /* A product with a wrong fragment (PTX ISA, mma) differs; correct_kernels_pass has the correct ones. */
-START_TEST(misplaced_fragments_change_the_product)
+TESTS(misplaced_fragments_change_the_product, misplaced_count)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
     int wrong = 0;
@@ -60,10 +54,9 @@ START_TEST(misplaced_fragments_change_the_product)
     for (int i = 0; i < misplaced[_i].outputs; i++) wrong += (double)y[i] != misplaced[_i].expected(x, i);
     ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d differ", misplaced[_i].name, wrong);
 }
-END_TEST
 
 /* PTX ISA, cvt: 11 digits, halves away from zero (cvt.rna.tf32), or 8, halves to even (cvt.rn.bf16x2). */
-START_TEST(factors_are_rounded_to_the_nearest)
+TEST(factors_are_rounded_to_the_nearest)
 {
     static const struct { float value; float tf32, bf16; } row[] = {
         {0, 0, 0}, {1, 1, 1}, {-1.5f, -1.5f, -1.5f},
@@ -81,7 +74,6 @@ START_TEST(factors_are_rounded_to_the_nearest)
     }
     ck_assert(isnan(rounded(NAN, 11)) && isnan(rounded(NAN, 8)));
 }
-END_TEST
 
 static const char *text_of(const struct launch_counts *c)
 {
@@ -95,7 +87,7 @@ static const char *text_of(const struct launch_counts *c)
 }
 
 /* In 20 orders of threads.  See fast/cuda/requests.h for wide shared loads (NVIDIA forum, thread 77228). */
-START_TEST(known_accesses_have_known_counts)
+TESTS(known_accesses_have_known_counts, counted_count)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -108,10 +100,9 @@ START_TEST(known_accesses_have_known_counts)
     }
     emulator_watch(false, 0);
 }
-END_TEST
 
 /* The largest first axis is 2^32 + 1, which 32 bits would truncate to 1. */
-START_TEST(launches_that_no_device_takes_are_rejected)
+TEST(launches_that_no_device_takes_are_rejected)
 {
     static const struct { size_t x, y, z, across, down, deep, bytes; const char *complaint; } bad[] = {
         {0, 1, 1, 32, 1, 1, 0, "which no device takes"},           {1, 1, 1, 0, 1, 1, 0, "which no device takes"},
@@ -127,11 +118,10 @@ START_TEST(launches_that_no_device_takes_are_rejected)
                 STATUS_FAILURE, bad[n].complaint);
     succeeds(launch_nothing(3, 2, 2, 16, 8, 8, 227 << 10));
 }
-END_TEST
 
 /* The most shared memory of a block, and one byte more (NVIDIA, CUDA C++ Programming Guide, technical specifications
  * per compute capability); a product in TF32, which needs 8.0.  NULL is sm_90; an unknown name changes nothing. */
-START_TEST(devices_have_their_limits)
+TEST(devices_have_their_limits)
 {
     static const struct { const char *name; size_t kibibytes; bool products; } device[] = {
         {"sm_75", 64, false}, {"sm_80", 163, true}, {"sm_86", 99, true}, {"sm_90", 227, true}, {"sm_120", 99, true},
@@ -153,10 +143,9 @@ START_TEST(devices_have_their_limits)
         else rejected(s, STATUS_FAILURE, "found compute capability 7.5, expected at least 8.0");
     }
 }
-END_TEST
 
-/* The same seed gives the same order, another seed another one.  Each thread runs once, with counting and without. */
-START_TEST(the_seed_sets_the_order_of_threads)
+/* The same seed gives the same order, another seed another one. */
+TEST(the_seed_sets_the_order_of_threads)
 {
     real *before = zeros(KERNEL_REALS);
     for (int counting = 0; counting < 2; counting++)
@@ -176,10 +165,9 @@ START_TEST(the_seed_sets_the_order_of_threads)
         }
     emulator_watch(false, 0);
 }
-END_TEST
 
 /* Either branch runs first for at least five of 20 seeds. */
-START_TEST(the_seed_sets_the_order_of_branches)
+TEST(the_seed_sets_the_order_of_branches)
 {
     int first = 0;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -192,7 +180,6 @@ START_TEST(the_seed_sets_the_order_of_branches)
     printf("first in %d of %d\n", first, SEEDS);
     ck_assert(first >= 5 && first <= SEEDS - 5);
 }
-END_TEST
 
 struct worker { unsigned seed; const real *x; int wrong; };
 
@@ -221,7 +208,7 @@ static void *work(void *argument)
 }
 
 /* Each thread of the process has its own emulator. */
-START_TEST(threads_emulate_concurrently)
+TEST(threads_emulate_concurrently)
 {
     pthread_t thread[2];
     struct worker w[2];
@@ -232,7 +219,6 @@ START_TEST(threads_emulate_concurrently)
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
     ck_assert_int_eq(w[0].wrong + w[1].wrong, 0);
 }
-END_TEST
 
 #if !defined __SANITIZE_ADDRESS__
 static void *launch_without_memory(void *argument)
@@ -255,7 +241,7 @@ static void *launch_without_memory(void *argument)
 }
 
 /* A new thread may allocate 32 MiB; 1024 stacks take 136 MiB. */
-START_TEST(a_launch_reports_memory_that_fails)
+TEST(a_launch_reports_memory_that_fails)
 {
     status s[2] = {bad_input("no limit could be set"), status_ok()};
     pthread_t thread;
@@ -264,26 +250,6 @@ START_TEST(a_launch_reports_memory_that_fails)
     rejected(s[0], STATUS_FAILURE, "memory");
     succeeds(s[1]);
 }
-END_TEST
 #endif
 
-int main(void)
-{
-    Suite *suite = suite_create("emulator");
-    TCase *finds = add_case(suite, "faults");
-    tcase_add_loop_test(finds, injected_faults_are_found, 0, fault_count);
-    tcase_add_loop_test(finds, correct_kernels_pass, 0, correct_count);
-    tcase_add_loop_test(finds, misplaced_fragments_change_the_product, 0, misplaced_count);
-    tcase_add_test(finds, factors_are_rounded_to_the_nearest);
-    tcase_add_test(finds, launches_that_no_device_takes_are_rejected);
-    tcase_add_test(finds, devices_have_their_limits);
-    tcase_add_test(finds, the_seed_sets_the_order_of_threads);
-    tcase_add_test(finds, the_seed_sets_the_order_of_branches);
-    tcase_add_test(finds, threads_emulate_concurrently);
-#if !defined __SANITIZE_ADDRESS__
-    tcase_add_test(finds, a_launch_reports_memory_that_fails);
-#endif
-    TCase *counts = add_case(suite, "counts");
-    tcase_add_loop_test(counts, known_accesses_have_known_counts, 0, counted_count);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("emulator"); }

@@ -3,10 +3,6 @@
 #ifndef TWICETOLD_TESTS_ELSA_CASE_H
 #define TWICETOLD_TESTS_ELSA_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/elsa.h"
 
@@ -21,7 +17,6 @@ struct scene {
 
 struct scene_shape { const char *grid; size_t C, h, K, dilation; int equation; };
 
-/* A scene of this shape with memory for all results, without inputs and ghost head. */
 static inline struct scene empty_scene(const struct scene_shape *s)
 {
     size_t entries = s->K * s->K, C = s->C, N;
@@ -97,8 +92,6 @@ static inline const real *run_cores(struct scene *m)
     return m->f;
 }
 
-/* ---- tolerance ------------------------------------------------------------ */
-
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
  * largest entry of y.
  *
@@ -122,9 +115,6 @@ static inline double scene_tolerance(const struct scene *m)
     return 8 * (2 * sqrt(2 * (double)m->params.heads.C) + 2 * (double)m->params.K + 12) * UNIT_ROUNDOFF;
 }
 
-/* ---- whole problems --------------------------------------------------- */
-
-/* Makes the value, and the query if asked, equal to x. */
 static inline void pass_x(struct fixture *t, bool query)
 {
     size_t C = problem_size(&t->problem, "C");
@@ -132,7 +122,6 @@ static inline void pass_x(struct fixture *t, bool query)
     if (query) memcpy(fixture_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
 }
 
-/* Small integers in x and every parameter; with `values` the value is x. */
 static inline void make_integer(struct fixture *t, bool values)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
@@ -143,7 +132,6 @@ static inline void make_integer(struct fixture *t, bool values)
     t->x = integers(9, t->inputs, 2);
 }
 
-/* All forms give y, to the bit. */
 static inline void all_forms_equal(const struct fixture *t, const real *y)
 {
     ck_assert(largest(y, t->outputs) > 4);

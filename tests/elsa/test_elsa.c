@@ -4,9 +4,6 @@
 #include "../support/battery.h"
 #include "../../fast/tuned/vec.h"
 
-/* Grids one token wide, of prime sizes; kernels and dilations that leave the grid; rows of more than four vectors; odd
- * numbers of channels; scores that overflow unless the largest is subtracted; groups of every width; a ghost head of
- * one matrix; enough rows to reuse strips of logits. */
 static const struct battery_case sizes[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
     {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
@@ -40,12 +37,6 @@ static const struct battery_case sizes[] = {
     {"--grid 7x5 --kernel 3 --heads 4 --equation 4 --norm identity --terms b", 1, 4, "", "w_o b_o"},
     {"--grid 4x6 --kernel 3 --heads 2 --equation 4 --norm identity --terms qr+rk", 2, 6, "", ""},
     {0},
-};
-
-static const char *const golden[] = {
-    "elsa_eq7", "elsa_eq7_ghost", "elsa_eq7_block", "elsa_eq7_dilated", "elsa_eq7_root", "elsa_eq7_paper", "elsa_eq6",
-    "elsa_final", "elsa_final_ghost", "elsa_eq4_window", "elsa_eq4_neighbours", "elsa_eq4_convolution",
-    "elsa_eq4_dynamic", "elsa_eq4_filter", NULL,
 };
 
 static const struct battery_error errors[] = {
@@ -106,8 +97,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The memory stated in reference/elsa.h for one image, and what the table leaves out: q, k and v as projected, dense
- * copies, the tables of tokens and offsets, the ghost matrices. */
+/* reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies, the tables of tokens
+ * and offsets, the ghost matrices. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct elsa_problem z;
@@ -125,7 +116,7 @@ static double stated(const struct problem *p, const struct form *form)
 /* ELSA, Eq. 7, Algorithm 2: neighbours off the grid take part in the softmax, but have no value.  With z = (2, 3) the
  * logits of token 0 are 2, 2 + 3 and seven zeros, those of token 1 are 3, 3 and seven zeros.
  * Tolerance: nine exponentials and their sum. */
-START_TEST(neighbours_off_the_grid_take_part)
+TEST(neighbours_off_the_grid_take_part)
 {
     const struct scene_shape s = {"1x2", 1, 1, 3, 1, 7};
     struct scene m = empty_scene(&s);
@@ -139,12 +130,11 @@ START_TEST(neighbours_off_the_grid_take_part)
     within("token 0", fabs((double)f[0] - first) / first, 10 * UNIT_ROUNDOFF);
     within("token 1", fabs((double)f[1] - second) / second, 10 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 /* ELSA, App. D: a group convolution equals one of wider groups with zeros between the narrow kernels.  Exact in the
  * naive form, which adds zeros.  Tolerance of the fast form: twice that of two forms. */
 static const size_t width[] = {1, 2, 4, 8};
-START_TEST(narrow_groups_are_wide_ones_with_zeros)
+TESTS(narrow_groups_are_wide_ones_with_zeros, COUNT(width))
 {
     size_t g = width[_i];
     char options[100];
@@ -166,10 +156,9 @@ START_TEST(narrow_groups_are_wide_ones_with_zeros)
         memcpy(kernels + (o * 16 + (o / g + 1) % (16 / g) * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
     beyond("    the next group's", relative_difference(fixture_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }
-END_TEST
 
 /* ELSA, Eq. 8: if lambda is 0, ghost_mul has no effect; if gamma is 0 too, there is no ghost head.  Exact. */
-START_TEST(ghost_mul_has_no_effect_if_lambda_is_zero)
+TESTS(ghost_mul_has_no_effect_if_lambda_is_zero, 2)
 {
     const char *kind_of = _i ? "--variant final --group-width 4" : "--equation 7";
     const char *Q = _i ? "Q=8" : "";
@@ -187,7 +176,6 @@ START_TEST(ghost_mul_has_no_effect_if_lambda_is_zero)
         unequal(fixture_run(&zero, form->name, 1), y, both.outputs);
     }
 }
-END_TEST
 
 /* ELSA, Eq. 8: a fractional lambda with a base below 0, or a negative lambda with a base of 0, is an error.  0 to the
  * power 0 is 1: with lambda = 0 a ghost_mul of zeros equals one of ones. */
@@ -197,7 +185,7 @@ static const struct { const char *lambda; double base; const char *text; } power
     {"-1", 0, "tensor ghost_mul: found 0 to the power -1, expected other bases"},
     {"2", -1, NULL}, {"-2", -1, NULL}, {"0", 0, NULL}, {"0.5", 0, NULL},
 };
-START_TEST(powers_without_a_value_are_rejected)
+TESTS(powers_without_a_value_are_rejected, COUNT(power))
 {
     struct tensors file = file_of(FITTING, "");
     struct problem p;
@@ -215,33 +203,8 @@ START_TEST(powers_without_a_value_are_rejected)
         equal(run_form(&p, fast, 1, x), y, 24);
     }
 }
-END_TEST
 
-/* NaN in token (3, 2) of 6 x 5 reaches exactly the tokens around it, in all channels.  Eq. 4 is left out: there the
- * naive form multiplies NaN by the zero weights of all other tokens. */
-static const struct { const char *options, *sizes; } near[] = {
-    {"", ""}, {" --equation 6", ""}, {" --variant final", "Q=8"}, {" --variant final --group-width 3", "Q=6"},
-};
-START_TEST(nan_reaches_its_neighbours)
-{
-    char options[96];
-    const struct form *form;
-    snprintf(options, sizeof options, "--grid 6x5 --kernel 3 --heads 3%s", near[_i].options);
-    struct fixture t = fixture(options, &elsa, 1, 9, near[_i].sizes, "");
-    t.x[(3 * 5 + 2) * 9 + 4] = (real)NAN;
-    for (int f = 0; (form = operator_form_at(&elsa, f)); f++) {
-        const real *y = fixture_run(&t, form->name, 2);
-        for (size_t i = 0; i < t.outputs; i++) {
-            size_t row = i / 9 / 5, column = i / 9 % 5;
-            bool around = row >= 2 && row <= 4 && column >= 1 && column <= 3;
-            ck_assert_msg(isnan((double)y[i]) == around, "%s: token %zu", form->name, i / 9);
-        }
-    }
-}
-END_TEST
-
-/* Q must be a multiple of the width of a group. */
-START_TEST(groups_divide_the_channels)
+TEST(groups_divide_the_channels)
 {
     real *block;
     struct problem p = shaped("--grid 3x4 --kernel 3 --variant final --group-width 4", &elsa, 1, 2, "Q=6", "");
@@ -249,9 +212,6 @@ START_TEST(groups_divide_the_channels)
             "tensor conv_w: found 6 output channels, expected a multiple of 4");
     memory_free(block);
 }
-END_TEST
-
-/* ---- costs ----------------------------------------------------------------- */
 
 static double core_multiply_adds(const char *options, const char *form, size_t channels, const char *without)
 {
@@ -267,7 +227,7 @@ static double peak(const char *options, const char *form, size_t channels, const
 
 /* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair, which
  * adds less than an eighth of the cost of Eq. 7.  Unfolding needs more than 7 times the memory. */
-START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
+TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
     const char *small = "--grid 14x14 --kernel 7 --heads 3";
     double ratio = core_multiply_adds("--grid 56x56 --kernel 7 --heads 3 --equation 4", "fast", 96, "w_o b_o")
@@ -276,12 +236,11 @@ START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
     ck_assert(ratio > 1 && ratio < 1.125);
     ck_assert(unfolded > 7 * not);
 }
-END_TEST
 
 /* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form needs 2 h (49 - 9) N logits more, their maps,
  * padding, masks and tables of a chunk, but nothing of size C K^2 N, which the naive form has three times.
  * Tolerance: six rounded arrays. */
-START_TEST(fast_elsa_unfolds_nothing)
+TEST(fast_elsa_unfolds_nothing)
 {
     const char *seven = "--grid 16x16 --kernel 7 --heads 2", *three = "--grid 16x16 --kernel 3 --heads 2";
     const char *without = "w_o b_o ghost_mul ghost_add";
@@ -293,25 +252,12 @@ START_TEST(fast_elsa_unfolds_nothing)
     more = peak(seven, "naive", 32, without) - peak(three, "naive", 32, without);
     ck_assert(more > 2 * 32 * 40 * 256.0 * sizeof(real));
 }
-END_TEST
 
 int main(void)
 {
     static const struct battery tables = {
         .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes,
-        .golden = golden, .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
+        .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
     };
-    Suite *suite = suite_create("ELSA");
-    add_battery(suite, &tables);
-    TCase *special = add_case(suite, "borders, groups, ghost head");
-    tcase_add_test(special, neighbours_off_the_grid_take_part);
-    tcase_add_loop_test(special, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
-    tcase_add_loop_test(special, ghost_mul_has_no_effect_if_lambda_is_zero, 0, 2);
-    tcase_add_loop_test(special, powers_without_a_value_are_rejected, 0, (int)COUNT(power));
-    tcase_add_loop_test(special, nan_reaches_its_neighbours, 0, (int)COUNT(near));
-    tcase_add_test(special, groups_divide_the_channels);
-    TCase *costs = add_case(suite, "costs");
-    tcase_add_test(costs, hadamard_attention_saves_memory_rather_than_arithmetic);
-    tcase_add_test(costs, fast_elsa_unfolds_nothing);
-    return run_suite(suite);
+    return run_battery("ELSA", &tables);
 }

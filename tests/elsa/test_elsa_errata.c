@@ -33,7 +33,6 @@ static real *algorithm_3(const struct scene *m, const real *own_bias, const real
     return logits;
 }
 
-/* The logits of Algorithm 2, on integers. */
 static struct scene algorithm_2(const struct scene_shape *s)
 {
     struct scene m = integer_scene(s);
@@ -43,7 +42,7 @@ static struct scene algorithm_2(const struct scene_shape *s)
 
 /* ELSA, App. D, does not hold: `_id = i % K*K` puts the one of every kernel into its first column.  With i % (K*K)
  * Algorithm 3 is Algorithm 2.  In Algorithm 4, row 2 m of the merged map is r^k of map m, row 2 m + 1 is r^q. */
-START_TEST(shift_kernels_are_built_with_a_missing_bracket)
+TESTS(shift_kernels_are_built_with_a_missing_bracket, 4)
 {
     const struct scene_shape s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
@@ -52,11 +51,10 @@ START_TEST(shift_kernels_are_built_with_a_missing_bracket)
     unequal(algorithm_3(&m, m.params.rb, zeros(maps), PRINTED), m.h, count);
     unequal(algorithm_3(&m, m.params.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
 }
-END_TEST
 
 /* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  The zeros are padded after the second bias is
  * added, so a second bias that is not zero is lost where the neighbour is off the grid, along a frame of width K/2. */
-START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
+TESTS(bias_of_the_shifted_branch_is_lost_along_a_frame, 2)
 {
     const struct scene_shape s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
@@ -76,11 +74,10 @@ START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
     }
     ck_assert_uint_eq(framed, 56 - (8 - 2 * half) * (7 - 2 * half));
 }
-END_TEST
 
 /* ELSA, Eq. 4: our copy has v_j next to r^b, inside Norm; a softmax would then make every y 1.  We have it outside, as
  * in Eq. 3, 5 and 6: y is linear in v.  Left open, as it depends on one letter.  Tolerance: 8 u for a sum of nine. */
-START_TEST(value_stands_outside_the_norm)
+TEST(value_stands_outside_the_norm)
 {
     struct fixture t = fixture("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");
     for (int f = 0; f < 2; f++) {
@@ -93,14 +90,5 @@ START_TEST(value_stands_outside_the_norm)
         beyond("outputs differ from one", fabs((double)y[0] - 1), 0.01);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ELSA, errata");
-    TCase *errata = add_case(suite, "errata");
-    tcase_add_loop_test(errata, shift_kernels_are_built_with_a_missing_bracket, 0, 4);
-    tcase_add_loop_test(errata, bias_of_the_shifted_branch_is_lost_along_a_frame, 0, 2);
-    tcase_add_test(errata, value_stands_outside_the_norm);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ELSA, errata"); }

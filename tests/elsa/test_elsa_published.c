@@ -3,7 +3,6 @@
  * We have no detectors, so the difference of two printed rows is compared with the difference of their layers.  The
  * other printed parameters and FLOPs are in test_networks_published.c.  One multiply-add is one FLOP. */
 
-#include <stdio.h>
 #include "../support/published.h"
 #include "../support/fixture.h"
 #include "../../reference/elsa.h"
@@ -60,7 +59,7 @@ static const struct growth {
     {"8", "ELSA-Swin-T", "Swin-T", 'T', true, true, false},
     {"8", "ELSA-Swin-S", "Swin-S", 'S', true, true, false},
 };
-START_TEST(detectors_grow_by_what_elsa_adds)
+TESTS(detectors_grow_by_what_elsa_adds, COUNT(growths))
 {
     const struct growth *g = &growths[_i];
     bool large = *g->table == '7';
@@ -78,7 +77,6 @@ START_TEST(detectors_grow_by_what_elsa_adds)
     if (g->follows) within(g->ours, off, 1);
     else beyond(g->ours, off, 1);
 }
-END_TEST
 
 /* Tables 7 and 8: S has twelve blocks of stage 3 more than T.  With Mask R-CNN, a row from another paper, the windows
  * of Swin-S are not padded (left open).  Tolerance: 1. */
@@ -88,7 +86,7 @@ static const struct { const char *table, *row, *less; size_t H, W; bool padded, 
     {"7", "Swin-S", "Swin-T", 50, 80, true, false},
     {"8", "Swin-S", "Swin-T", 32, 128, true, true},
 };
-START_TEST(swin_s_has_twelve_blocks_more_than_swin_t)
+TESTS(swin_s_has_twelve_blocks_more_than_swin_t, COUNT(deeper))
 {
     size_t H = deeper[_i].H, W = deeper[_i].W;
     double maps = 8 * (double)(H * W) * 384 * 384;
@@ -97,13 +95,5 @@ START_TEST(swin_s_has_twelve_blocks_more_than_swin_t)
     if (deeper[_i].follows) within(deeper[_i].row, off, 1);
     else beyond(deeper[_i].row, off, 1);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ELSA, printed costs");
-    TCase *costs = add_case(suite, "costs");
-    tcase_add_loop_test(costs, detectors_grow_by_what_elsa_adds, 0, (int)COUNT(growths));
-    tcase_add_loop_test(costs, swin_s_has_twelve_blocks_more_than_swin_t, 0, (int)COUNT(deeper));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ELSA, printed costs"); }

@@ -8,7 +8,7 @@
 
 /* ELSA, Eq. 2 and 4: an outlooker is nine layers of Eq. 4, shifted and added.  Each token makes nine filters, one per
  * neighbour: y_i = sum_m f^m_(i - m), where f^m has the term qr and a softmax. */
-START_TEST(outlooker_is_nine_filters_moved_and_added)
+TEST(outlooker_is_nine_filters_moved_and_added)
 {
     struct fixture t = fixture("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
                            "w_o b_o b_qkv");
@@ -40,12 +40,11 @@ START_TEST(outlooker_is_nine_filters_moved_and_added)
         beyond("    shifted the other way", relative_difference(reversed, y, 25), 0.01);
     }
 }
-END_TEST
 
 /* ELSA, App. A, leaves the divisor of the filter norm open; the code has n - 1, we have n, which is a constant factor.
  * Tolerance as in filter_norm_ignores_scale_and_offset; 1e-10 under our root and after theirs make 1.5e-10 of an
  * entry. */
-START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
+TESTS(filter_norm_of_the_code_is_a_constant_times_ours, 3)
 {
     static const size_t entries[] = {9, 25, 49};
     size_t n = entries[_i];
@@ -64,11 +63,10 @@ START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
     within("times the root", worst, 16 * 7 * UNIT_ROUNDOFF * 8 + 3e-10 * largest(ours, n));
     beyond("    without", without, 0.01);
 }
-END_TEST
 
 /* ELSA, Sec. 5, on the terms without a softmax: y(2x) = 2^o y(x) for each term, o its order, and the third difference
  * of all four is 6 times y of qk alone. */
-START_TEST(net7_is_of_third_order)
+TEST(net7_is_of_third_order)
 {
     static const struct { const char *terms; int factor; } term[] = {
         {"qk", 8}, {"qr", 4}, {"rk", 4}, {"b", 2}, {"qr+rk+b", 0}, {"qk+qr+rk+b", 0},
@@ -95,11 +93,10 @@ START_TEST(net7_is_of_third_order)
         ck_assert(largest(cubic, 80) > 4);
     }
 }
-END_TEST
 
 /* ELSA, App. C, leaves open how its matrices are indexed; we index by offsets.  msa then equals Eq. 8 and 5 of ELSA's
  * naive form with 7 x 7 neighbours, the whole image.  Tolerance: 32 sqrt(24) u, sums of 12 products. */
-START_TEST(ghost_head_doubles_the_heads_of_self_attention)
+TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
     const struct scene_shape s = {"3x4", 8, 2, 7, 1, 7};
     struct fixture t = fixture("--grid 3x4 --heads 2 --lambda 2 --gamma 0.5 --head-map block", &msa, 1, 8, "",
@@ -110,7 +107,6 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
     real *o = fixture_tensor(&t, "ghost_mul"), *added = fixture_tensor(&t, "ghost_add");
     double tolerance = 32 * sqrt(24) * UNIT_ROUNDOFF;
 
-    /* Step 1: the maps of self-attention, as filters of the offsets j - i. */
     linear_map(qkv, 24, t.x, 8, fixture_tensor(&t, "w_qkv"), NULL, 12, 8, 24);
     head_gather(v, qkv + 16, 24, 12, 8);
     for (int a = 0; a < 2; a++) {
@@ -122,7 +118,6 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
                 m.h[(a * 49 + (j / 4 - i / 4 + 3) * 7 + j % 4 - i % 4 + 3) * 12 + i] = A[i * 12 + j];
     }
 
-    /* Step 2: tables of four heads, of two channels each.  The grid has 5 x 7 offsets. */
     for (int c = 0; c < 8; c++)
         for (int n = 0; n < 35; n++) {
             o[c * 35 + n] = o[c / 2 * 70 + n];
@@ -142,15 +137,5 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
     beyond("    tables exchanged", relative_difference(fixture_run(&t, "naive", 1), m.f, 96), 0.01);
     beyond("    tables exchanged, fast", relative_difference(fixture_run(&t, "fast", 1), m.f, 96), 0.01);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ELSA, readings");
-    TCase *readings = add_case(suite, "readings");
-    tcase_add_test(readings, outlooker_is_nine_filters_moved_and_added);
-    tcase_add_loop_test(readings, filter_norm_of_the_code_is_a_constant_times_ours, 0, 3);
-    tcase_add_test(readings, net7_is_of_third_order);
-    tcase_add_test(readings, ghost_head_doubles_the_heads_of_self_attention);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ELSA, readings"); }

@@ -10,7 +10,7 @@
 
 /* ELSA, Eq. 1 and 4, Sec. 4.3: the term b alone with the identity norm and one head per channel is a depth-wise
  * convolution.  In windows it is Net4. */
-START_TEST(depthwise_convolution_is_a_case_of_eq4)
+TESTS(depthwise_convolution_is_a_case_of_eq4, 2)
 {
     const int edge = _i ? 5 : 3;                        /* offsets in a table: of a window, or of a neighbourhood */
     const char *options = _i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity --area window"
@@ -27,12 +27,11 @@ START_TEST(depthwise_convolution_is_a_case_of_eq4)
         }
     all_forms_equal(&t, y);
 }
-END_TEST
 
 /* ELSA, Eq. 2 and 4: with the term qr, every token makes its filter by a linear map of itself, as in Involution.  With
  * a bias and the filter norm it is DDF's filter of tokens; DDF makes its filter of channels from the mean of the
  * image. */
-START_TEST(dynamic_filter_is_a_case_of_eq4)
+TESTS(dynamic_filter_is_a_case_of_eq4, 2)
 {
     struct fixture t = fixture(_i ? "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr+b --norm filter"
                            : "--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
@@ -52,11 +51,10 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
     if (_i) forms_within(&t, y, elsa_tolerance(&t.problem));
     else all_forms_equal(&t, y);
 }
-END_TEST
 
 /* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1); with b it is Swin's attention, tested
  * on one window, where both tables have the same offsets. */
-START_TEST(local_self_attention_is_a_case_of_eq4)
+TESTS(local_self_attention_is_a_case_of_eq4, 2)
 {
     static const struct { const char *ours, *theirs, *without; } net[] = {
         {"--grid 6x9 --kernel 3 --terms qk", "--grid 6x9 --window 3", "rpe"},
@@ -78,10 +76,9 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
     }
     forms_within(&ours, fixture_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
 }
-END_TEST
 
 /* ELSA, Eq. 4 and 6: Eq. 6 with head map block is Eq. 4 with the terms qr+rk+b (Net6-N). */
-START_TEST(eq6_is_eq4_without_the_dot_product)
+TEST(eq6_is_eq4_without_the_dot_product)
 {
     static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
     struct fixture four = fixture("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
@@ -94,10 +91,9 @@ START_TEST(eq6_is_eq4_without_the_dot_product)
     forms_within(&block, y, 2 * elsa_tolerance(&block.problem));
     beyond("    heads taken modulo", relative_difference(fixture_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
-END_TEST
 
-/* ELSA, Eq. 4, Tab. 1: with the identity norm y is the sum of y of each term. */
-START_TEST(terms_of_eq4_add_without_a_norm)
+/* ELSA, Eq. 4, Tab. 1: y is the sum of y of each term. */
+TESTS(terms_of_eq4_add_without_a_norm, 2)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
     real *y[COUNT(terms)], *sum = zeros(36 * 4);
@@ -114,13 +110,12 @@ START_TEST(terms_of_eq4_add_without_a_norm)
     ck_assert(largest(y[4], 36 * 4) > 4);
     equal(y[4], sum, 36 * 4);
 }
-END_TEST
 
 /* ---- orders and norms ------------------------------------------------ */
 
 /* ELSA, Sec. 5: without the softmax and rb, Eq. 7 is of third order in x, Eq. 6 of second.  For Net7 see
  * net7_is_of_third_order. */
-START_TEST(hadamard_attention_is_of_third_order)
+TESTS(hadamard_attention_is_of_third_order, 2)
 {
     const struct scene_shape s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
     struct scene m = integer_scene(&s), doubled = m;
@@ -138,11 +133,10 @@ START_TEST(hadamard_attention_is_of_third_order)
     for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * f[i]);
     ck_assert(largest(f, tokens) > 4);
 }
-END_TEST
 
 /* ELSA, Sec. 4.2, App. A: the filter norm ignores scale and offset, the softmax only the offset.  Tolerance:
  * 128 sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
-START_TEST(filter_norm_ignores_scale_and_offset)
+TEST(filter_norm_ignores_scale_and_offset)
 {
     static const double offset[] = {0.1, 3.3, 100.3, 1000.7};
     const real *five = filled(49, 5);
@@ -166,11 +160,9 @@ START_TEST(filter_norm_ignores_scale_and_offset)
     within("softmax of w + 5", largest_difference(soft_moved, soft, 49), allowed);
     beyond("softmax of 3 w", largest_difference(soft_scaled, soft, 49), 0.01);
 }
-END_TEST
 
 /* ---- positions ------------------------------------------------------- */
 
-/* y of 12 rows, cut from a longer image at row `from`. */
 static real *cut_at(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
@@ -183,7 +175,7 @@ static real *cut_at(const char *options, size_t from, size_t outputs)
 
 /* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Compared two
  * rows away from the borders. */
-START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
+TESTS(neighbourhoods_commute_with_shifts_and_windows_do_not, 2)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
                              : "--grid 12x9 --kernel 3 --heads 2";
@@ -199,11 +191,10 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
     else within("neighbourhoods, one row", by_one, 2 * tolerance);
     within("three rows", by_three, 2 * tolerance);
 }
-END_TEST
 
 /* ELSA, Algorithm 2: nn.Unfold pads with zeros, which get weight.  If all scores are zero, a corner loses 33 of its 49
  * neighbours and the middle of an edge 21; with values of 1, f lacks this share of 1. */
-START_TEST(softmax_weight_is_lost_to_zero_padding)
+TEST(softmax_weight_is_lost_to_zero_padding)
 {
     const struct scene_shape s = {"14x14", 24, 3, 7, 1, 7};
     struct scene m = normal_scene(&s);
@@ -220,11 +211,10 @@ START_TEST(softmax_weight_is_lost_to_zero_padding)
         if (i == 7) ck_assert_uint_eq(lost, 21);
     }
 }
-END_TEST
 
 /* In the authors' code, not in the paper: with dilation d, tokens whose coordinates agree modulo d are a separate
  * grid. */
-START_TEST(dilation_interleaves_images)
+TESTS(dilation_interleaves_images, 2)
 {
     struct fixture whole = fixture("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
     struct fixture part = fixture("--grid 4x3 --kernel 3 --heads 2", &elsa, 1, 4, "", "w_o b_o");
@@ -241,11 +231,10 @@ START_TEST(dilation_interleaves_images)
             within("a part", relative_difference(small, same, 48), 2 * elsa_tolerance(&whole.problem));
         }
 }
-END_TEST
 
 /* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}, entries row-major; both offsets run from i to
  * j. */
-START_TEST(impulse_in_v_reads_back_the_filter)
+TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct scene_shape s = {"5x6", 2, 2, 3, 1, 7};
     struct scene m = normal_scene(&s);
@@ -260,11 +249,9 @@ START_TEST(impulse_in_v_reads_back_the_filter)
         ck_assert(m.f[i * 2] == (near ? m.h[n * 30 + i] : 0) && m.f[i * 2 + 1] == 0);
     }
 }
-END_TEST
 
 /* ---- the ghost head -------------------------------------------------- */
 
-/* A scene with ghost matrices, after all steps of the naive form. */
 static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
     const struct scene_shape s = {"4x5", 6, 2, 3, 1, 7};
@@ -283,7 +270,7 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
 
 /* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h.  The authors' code has c div (C/h); a permutation of the
  * channels turns one into the other. */
-START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
+TEST(ghost_heads_are_grouped_modulo_or_by_block)
 {
     struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
     size_t plane = 9 * 20;
@@ -302,10 +289,9 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
     for (size_t c = 0; c < 6; c++)
         equal(block.filters + (c % 2 * 3 + c / 2) * plane, modulo.filters + c * plane, plane);
 }
-END_TEST
 
 /* ELSA, Eq. 8: lambda = 0 removes the factors, gamma = 0 the summands. */
-START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
+TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
 {
     struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);
     struct scene no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0);
@@ -318,27 +304,5 @@ START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
                       <= 2 * UNIT_ROUNDOFF * (fabs((double)h) + fabs((double)both.summand[cn])));
         }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ELSA, theorems");
-    TCase *paradigm = add_case(suite, "the paradigm");
-    tcase_add_loop_test(paradigm, depthwise_convolution_is_a_case_of_eq4, 0, 2);
-    tcase_add_loop_test(paradigm, dynamic_filter_is_a_case_of_eq4, 0, 2);
-    tcase_add_loop_test(paradigm, local_self_attention_is_a_case_of_eq4, 0, 2);
-    tcase_add_test(paradigm, eq6_is_eq4_without_the_dot_product);
-    tcase_add_loop_test(paradigm, terms_of_eq4_add_without_a_norm, 0, 2);
-    TCase *orders = add_case(suite, "orders and norms");
-    tcase_add_loop_test(orders, hadamard_attention_is_of_third_order, 0, 2);
-    tcase_add_test(orders, filter_norm_ignores_scale_and_offset);
-    TCase *positions = add_case(suite, "positions");
-    tcase_add_loop_test(positions, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
-    tcase_add_test(positions, softmax_weight_is_lost_to_zero_padding);
-    tcase_add_loop_test(positions, dilation_interleaves_images, 0, 2);
-    tcase_add_test(positions, impulse_in_v_reads_back_the_filter);
-    TCase *ghost = add_case(suite, "the ghost head");
-    tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
-    tcase_add_test(ghost, lambda_and_gamma_remove_halves_of_the_ghost_head);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ELSA, theorems"); }

@@ -10,6 +10,9 @@
 /* Random draws per test: DRAWS in the environment, default 4 (`make exact`: 20). */
 int exact_draws(void);
 
+/* run_tests with a longer timeout. */
+int exact_tests(const char *name);
+
 /* Call first: fills tables that threads share. */
 void exact_begin(void);
 

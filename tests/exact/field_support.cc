@@ -11,8 +11,6 @@
 static struct degrees seen;
 static size_t compared;
 
-/* ---- comparisons -------------------------------------------------------- */
-
 /* A nonzero element counts as 1024. */
 double largest(const real *a, size_t n)
 {
@@ -74,8 +72,6 @@ void fixture_holds(struct fixture *t, const char *what, const char *form, int th
     FAILS_IF(fault_within(what, fixture_difference(t, form, threads), 0));
 }
 
-/* ---- draws -------------------------------------------------------------- */
-
 extern "C" {
 
 static void fill(real *a, size_t count, uint64_t seed, uint64_t stream)
@@ -120,32 +116,26 @@ status problem_draw(struct problem *p, uint64_t seed, real **block)
 
 }
 
-/* ---- claims ------------------------------------------------------------- */
-
-#undef add_case
-TCase *add_case(Suite *suite, const char *name);
-
-TCase *exact_case(Suite *suite, const char *name)
+int exact_tests(const char *name)
 {
-    TCase *c = add_case(suite, name);
-    tcase_set_timeout(c, 600);
-    return c;
+    Suite *suite = suite_create(name);
+    TCase *all = add_case(suite, "tests");
+    tcase_set_timeout(all, 600);
+    add_tests(all);
+    return run_suite(suite);
 }
 
-/* The reason that skipped.tsv states for a test, or for a test and its index; NULL if it runs. */
-static const char *skipped(const char *test, int index)
+/* The reason that skipped.tsv states for a test; NULL if it runs. */
+static const char *skipped(const char *test)
 {
     static char line[400];
-    char numbered[160];
     const char *found = NULL;
     FILE *list = fopen("tests/exact/skipped.tsv", "r");
-    snprintf(numbered, sizeof numbered, "%s %d", test, index);
     ck_assert_ptr_nonnull(list);
     while (!found && fgets(line, sizeof line, list)) {
         size_t length = strcspn(line, "\t\n");
         line[strcspn(line, "\n")] = '\0';
-        for (const char *name : {test, (const char *)numbered})
-            if (length == strlen(name) && !strncmp(line, name, length)) found = line + length + (line[length] == '\t');
+        if (length == strlen(test) && !strncmp(line, test, length)) found = line + length + (line[length] == '\t');
     }
     fclose(list);
     return found;
@@ -153,7 +143,7 @@ static const char *skipped(const char *test, int index)
 
 void exact_claim(const char *test, void (*once)(int index), int index)
 {
-    const char *why = getenv("LEFT_OUT") ? NULL : skipped(test, index);
+    const char *why = getenv("LEFT_OUT") ? NULL : skipped(test);
     clock_t start = clock();
     if (why) {
         printf("    %s %d: not here: %s\n", test, index, why);

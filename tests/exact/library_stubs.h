@@ -19,8 +19,6 @@
 #include <initializer_list>
 #include "field.h"
 
-/* ---- C in C++ ----------------------------------------------------------- */
-
 #define _Alignas alignas
 
 /* stdatomic.h, for one thread. */
@@ -35,12 +33,8 @@ typedef bool atomic_bool;
 #define atomic_fetch_sub(at, by) ((*(at) -= (by)) + (by))
 #define atomic_compare_exchange_weak(at, seen, value) (*(at) = (value), true)
 
-/* ---- fast/tuned/vec.h, fast/tuned/exponential.h ---------------------------------------- */
-
 #define ATTENTION_TILE 5
 #include "../support/plain_vec.h"
-
-/* ---- fast/turns.h -------------------------------------------------- */
 
 #define TWICETOLD_TURNS_H
 
@@ -60,8 +54,6 @@ struct prime_turns {
 extern const prime_turns cosine, sine;
 extern const real eighth;
 
-/* ---- cblas.h ------------------------------------------------------------ */
-
 #define CBLAS_H
 
 enum CBLAS_ORDER { CblasRowMajor = 101 };
@@ -70,8 +62,6 @@ enum CBLAS_TRANSPOSE { CblasNoTrans = 111, CblasTrans = 112 };
 void cblas_dgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns,
                  int terms, real alpha, const real *a, int a_stride, const real *b, int b_stride, real beta, real *c,
                  int c_stride);
-
-/* ---- fftw3.h ------------------------------------------------------------ */
 
 #define FFTW3_H
 

@@ -33,6 +33,7 @@ status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_
 
 const struct form_row layer_forms[] = {{NULL, NULL}};
 const struct declaration *layer_find(const char *) { return NULL; }
+const struct declaration *layer_at(int) { return NULL; }
 
 }
 

@@ -27,9 +27,9 @@ static void compare(struct degrees *seen, struct problem *p, uint64_t draw)
 }
 
 /* One thread in odd draws, two in even ones. */
-START_TEST(forms_are_one_rational_function)
+TESTS(forms_are_one_rational_function, case_count)
 {
-    const struct one_case *c = &cases[_i];
+    const struct operator_case *c = &cases[_i];
     struct problem p;
     struct degrees seen = {0, 0, 0};
     clock_t start = clock();
@@ -41,15 +41,10 @@ START_TEST(forms_are_one_rational_function)
            problem_parameters(&p), problem_output_count(&p));
     degrees_print(&seen, start);
 }
-END_TEST
 
 int main(void)
 {
     exact_begin();
     enumerate_cases(operator_at);
-    Suite *suite = suite_create("forms");
-    TCase *all = add_case(suite, "one function");
-    tcase_set_timeout(all, 600);
-    tcase_add_loop_test(all, forms_are_one_rational_function, 0, case_count);
-    return run_suite(suite);
+    return exact_tests("forms");
 }

@@ -13,8 +13,6 @@ static void same(const real &a, const real &b)
     if (a.q < Q && b.q < Q) ck_assert_uint_eq(a.q, b.q);
 }
 
-/* ---- primes -------------------------------------------------------------- */
-
 static uint64_t times(uint64_t a, uint64_t b, uint64_t n) { return (uint64_t)((twice)a * b % n); }
 
 static uint64_t power(uint64_t a, uint64_t k, uint64_t n)
@@ -39,7 +37,7 @@ static bool prime(uint64_t n)
 }
 
 /* Q divides P - 1, CIRCLES divides P + 1, and all primes are 3 modulo 4, for both values of P. */
-START_TEST(both_moduli_are_prime_and_fit_each_other)
+TEST(both_moduli_are_prime_and_fit_each_other)
 {
     const uint64_t step = CIRCLES * Q, other = FIELD_PRIME == 1 ? P + step : P - step;
     ck_assert(prime(Q) && Q % 4 == 3 && !prime(P + 6));
@@ -49,10 +47,9 @@ START_TEST(both_moduli_are_prime_and_fit_each_other)
         ck_assert_uint_eq((p + 1) % CIRCLES, 0);
     }
 }
-END_TEST
 
 /* Products by Barrett reduction equal those by 128-bit division. */
-START_TEST(sums_and_products_obey_the_laws)
+TEST(sums_and_products_obey_the_laws)
 {
     for (int n = 0; n < TRIES; n++) {
         real a = element(3 * n), b = element(3 * n + 1), c = element(3 * n + 2);
@@ -69,10 +66,9 @@ START_TEST(sums_and_products_obey_the_laws)
     for (uint64_t a : edge)
         for (uint64_t b : edge) ck_assert_uint_eq(multiply_p(a, b), times(a, b, P));
 }
-END_TEST
 
 /* A double converts to the field and back, and exact sums and products agree. */
-START_TEST(doubles_convert_exactly)
+TEST(doubles_convert_exactly)
 {
     static const double some[] = {0, 1, -1, 0.5, -0.375, 0.1, 1024.0625, 1.44269504088896340736, -3e9};
     for (double a : some) {
@@ -86,9 +82,8 @@ START_TEST(doubles_convert_exactly)
     same(real(7) / real(2), real(3.5));
     ck_assert(real(-INFINITY) < real(-1e300) && !isfinite(real(-INFINITY)) && isnan(real(NAN)));
 }
-END_TEST
 
-START_TEST(exp_turns_sums_into_products)
+TEST(exp_turns_sums_into_products)
 {
     for (int n = 0; n < TRIES; n++) {
         real a = element(2 * n), b = element(2 * n + 1);
@@ -100,10 +95,9 @@ START_TEST(exp_turns_sums_into_products)
     same(exp(real(0)), real(1));
     same(exp(real(-INFINITY) + element(1)), real(0));
 }
-END_TEST
 
 /* cos and sin of 2 pi k / n obey the addition theorems, and equal the real values at 1/4, 1/3 and 1/6. */
-START_TEST(circles_obey_the_addition_theorems)
+TEST(circles_obey_the_addition_theorems)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 25, 28, 32, 49, 60, 64, 128};
     for (size_t n : sizes) {
@@ -126,10 +120,9 @@ START_TEST(circles_obey_the_addition_theorems)
     same(circle_cosine(1, 8), circle_sine(1, 8));
     same(eighth * eighth, real(0.5));
 }
-END_TEST
 
 /* sqrt up to the sign, but exactly for squares of 1 to 16; erf is odd. */
-START_TEST(sqrt_is_a_root_up_to_sign)
+TEST(sqrt_is_a_root_up_to_sign)
 {
     for (int n = 0; n < TRIES; n++) {
         real a = element(2 * n), b = element(2 * n + 1), root = sqrt(a), other = sqrt(a * a * b);
@@ -139,11 +132,10 @@ START_TEST(sqrt_is_a_root_up_to_sign)
     }
     for (int n = 1; n <= 16; n++) ck_assert(sqrt(real(n * n)) == real(n));
 }
-END_TEST
 
 /* A comparison is random, antisymmetric and fixed for a seed.  Tolerance: 5 standard deviations of 1000 fair coins,
  * 79. */
-START_TEST(comparisons_are_random_and_antisymmetric)
+TEST(comparisons_are_random_and_antisymmetric)
 {
     int heads[3] = {0, 0, 0};           /* less; in the order of p; changed by the seed */
     for (int n = 0; n < TRIES; n++) {
@@ -159,10 +151,9 @@ START_TEST(comparisons_are_random_and_antisymmetric)
     }
     for (int count : heads) ck_assert_int_le(abs(count - TRIES / 2), 79);
 }
-END_TEST
 
 /* The bound equals the degree of a polynomial, and is at least that of a quotient. */
-START_TEST(degrees_are_bounds)
+TEST(degrees_are_bounds)
 {
     real x = element(1), y = element(2), z = element(3), w = element(4);
     ck_assert_uint_eq(degree(x * y + z), 2);
@@ -172,21 +163,10 @@ START_TEST(degrees_are_bounds)
     ck_assert_uint_eq(degree(x * real(3) + real(1)), 1);
     ck_assert_uint_eq(degree(exp(x * y)), 1);
 }
-END_TEST
 
 int main(void)
 {
     exact_begin();
     field_seed = 1;
-    Suite *suite = suite_create("field");
-    TCase *all = add_case(suite, "laws");
-    tcase_add_test(all, both_moduli_are_prime_and_fit_each_other);
-    tcase_add_test(all, sums_and_products_obey_the_laws);
-    tcase_add_test(all, doubles_convert_exactly);
-    tcase_add_test(all, exp_turns_sums_into_products);
-    tcase_add_test(all, circles_obey_the_addition_theorems);
-    tcase_add_test(all, sqrt_is_a_root_up_to_sign);
-    tcase_add_test(all, comparisons_are_random_and_antisymmetric);
-    tcase_add_test(all, degrees_are_bounds);
-    return run_suite(suite);
+    return run_tests("field");
 }

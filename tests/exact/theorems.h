@@ -9,21 +9,18 @@
 #define TWICETOLD_TESTS_THEOREMS_H
 
 #include "exact.h"
-#include <check.h>
+#include "../support/support.h"
 
 /* Runs a test once per draw, and prints what it compared. */
 void exact_claim(const char *test, void (*once)(int index), int index);
 
-/* add_case with a longer timeout. */
-TCase *exact_case(Suite *suite, const char *name);
-#define add_case exact_case
+#define run_tests exact_tests
 
-#undef START_TEST
-#define START_TEST(name) \
+#undef TESTS
+#define TESTS(name, n) \
     static void name##_once(int _i); \
-    static void name##_fn(int index) { exact_claim(#name, name##_once, index); } \
-    static const TTest name##_ttest = {#name, name##_fn, __FILE__, __LINE__}; \
-    static const TTest *name = &name##_ttest; \
-    static void name##_once(int _i)
+    static void name(int index) { exact_claim(#name, name##_once, index); } \
+    REGISTER_TEST(name, name, n) \
+    static void name##_once(int _i CK_ATTRIBUTE_UNUSED)
 
 #endif

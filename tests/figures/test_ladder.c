@@ -59,7 +59,7 @@ static double safe_bound(struct fixture *t)
 }
 
 /* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
-START_TEST(every_step_is_the_equation)
+TESTS(every_step_is_the_equation, COUNT(size))
 {
     struct fixture t = drawn(_i);
     const struct ladder *ladder = ladder_of(size[_i].declaration);
@@ -83,11 +83,10 @@ START_TEST(every_step_is_the_equation)
                statistical_bound(&t.problem, t.sensitivity, &ladder->step[r].form, NULL));
     }
 }
-END_TEST
 
 /* NaN reaches every output of its image and no bit of another.  Bits do not change after other tokens, or with two or
  * three threads.  Any request for memory may fail. */
-START_TEST(steps_have_the_properties_of_forms)
+TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
 {
     const struct ladder *ladder = ladders[_i];
     struct fixture t = fixture("--grid 5x12 --heads 3", ladder->declaration, 2, 9, "D=3", "rpe");
@@ -117,7 +116,6 @@ START_TEST(steps_have_the_properties_of_forms)
         form_without_memory(&t, form);
     }
 }
-END_TEST
 
 /* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
 static const struct { const struct declaration *declaration; const char *options, *without; } unknown[] = {
@@ -128,7 +126,7 @@ static const struct { const struct declaration *declaration; const char *options
     {&lisa, "--grid 4x4 --equation 7", ""},
     {&lisa, "--grid 4x4 --kernel 3x3", ""},
 };
-START_TEST(ladders_reject_what_they_do_not_know)
+TESTS(ladders_reject_what_they_do_not_know, COUNT(unknown))
 {
     struct problem p = shaped(unknown[_i].options, unknown[_i].declaration, 1, 4, "D=2", unknown[_i].without);
     const struct ladder *ladder = ladder_of(unknown[_i].declaration);
@@ -137,11 +135,10 @@ START_TEST(ladders_reject_what_they_do_not_know)
         rejected(plan_prepare(&plan, &p, &ladder->step[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
     }
 }
-END_TEST
 
 /* Multiplications of the counting build, whose vectors have four lanes, against the formula less the projections;
  * loading counts as nothing. */
-START_TEST(steps_multiply_as_their_formulas_say)
+TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
 {
     struct fixture t = drawn(_i);
     const struct ladder *ladder = ladder_of(size[_i].declaration);
@@ -163,12 +160,11 @@ START_TEST(steps_multiply_as_their_formulas_say)
         within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
     }
 }
-END_TEST
 
 #if !defined TWICETOLD_DOUBLE
 /* Multiply-adds and bytes in figures/ladders/ladder-*.tsv, of the first steps, which have no vectors, on the layer that
  * the table names. */
-START_TEST(ladder_figures_are_those_of_the_formulas)
+TESTS(ladder_figures_are_those_of_the_formulas, COUNT(ladders))
 {
     static const struct { const char *path, *options, *sizes, *without; size_t channels; int steps; } drawn_on[] = {
         {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64, 3},
@@ -190,20 +186,6 @@ START_TEST(ladder_figures_are_those_of_the_formulas)
     }
     ck_assert_int_eq(r, drawn_on[_i].steps);
 }
-END_TEST
 #endif
 
-int main(void)
-{
-    Suite *suite = suite_create("ladder");
-    TCase *steps = add_case(suite, "steps");
-    tcase_add_loop_test(steps, every_step_is_the_equation, 0, (int)COUNT(size));
-    tcase_add_loop_test(steps, steps_have_the_properties_of_forms, 0, (int)COUNT(ladders));
-    tcase_add_loop_test(steps, ladders_reject_what_they_do_not_know, 0, (int)COUNT(unknown));
-    TCase *costs = add_case(suite, "costs");
-    tcase_add_loop_test(costs, steps_multiply_as_their_formulas_say, 0, (int)COUNT(size));
-#if !defined TWICETOLD_DOUBLE
-    tcase_add_loop_test(costs, ladder_figures_are_those_of_the_formulas, 0, (int)COUNT(ladders));
-#endif
-    return run_suite(suite);
-}
+int main(void) { return run_tests("ladder"); }

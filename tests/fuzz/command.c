@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../../reference/runtime/bytes.h"
-#include "../../reference/runtime/sizes.h"
 #include "fuzz.h"
 
 #define WORDS 64

@@ -9,7 +9,6 @@
 #include <string.h>
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"
-#include "../../reference/runtime/sizes.h"
 #include "../../reference/runtime/random.h"
 #include "../../fast/cuda/versions.h"
 

@@ -75,8 +75,6 @@ const char *write_file(const char *name, const uint8_t *bytes, size_t size)
     return !f || fclose(f) || written != size ? wrong("%s: cannot be written", name) : NULL;
 }
 
-/* ---- one run ------------------------------------------------------------- */
-
 /* Creates a temporary folder and enters it. */
 static const char *enter_folder(char *path, size_t size)
 {

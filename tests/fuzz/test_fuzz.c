@@ -2,17 +2,14 @@
  * found */
 
 #include <glob.h>
-#include <stdio.h>
 #include "../support/support.h"
 #include "fuzz.h"
 
 #define LONGEST 65536
 
-/* Each input, and its first half: no crash, leak, left file, error of two lines or disagreement. */
-START_TEST(inputs_of_fuzzing_find_no_defect)
+static void replay(const struct target *target)
 {
     static uint8_t bytes[LONGEST];
-    const struct target *target = &targets[_i];
     char pattern[80];
     glob_t files;
     snprintf(pattern, sizeof pattern, "tests/fuzz/%s/*", target->name);
@@ -32,14 +29,11 @@ START_TEST(inputs_of_fuzzing_find_no_defect)
     ck_assert_uint_ge(files.gl_pathc, 5);
     globfree(&files);
 }
-END_TEST
 
-int main(void)
+/* Each input, and its first half: no crash, leak, left file, error of two lines or disagreement. */
+TEST(inputs_of_fuzzing_find_no_defect)
 {
-    int count = 0;
-    while (targets[count].name) count++;
-    Suite *suite = suite_create("fuzz");
-    TCase *replay = add_case(suite, "replay");
-    tcase_add_loop_test(replay, inputs_of_fuzzing_find_no_defect, 0, count);
-    return run_suite(suite);
+    for (const struct target *target = targets; target->name; target++) replay(target);
 }
+
+int main(void) { return run_tests("fuzz"); }

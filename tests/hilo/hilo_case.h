@@ -3,14 +3,10 @@
 #ifndef TWICETOLD_TESTS_HILO_CASE_H
 #define TWICETOLD_TESTS_HILO_CASE_H
 
-#include <math.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/hilo.h"
 
-/* The resolved problem; and that of these options, images and channels. */
 static inline struct hilo_problem resolved(const struct problem *p)
 {
     struct hilo_problem z;
@@ -24,7 +20,6 @@ static inline struct hilo_problem sizes_of(const char *options, size_t batch, si
     return resolved(&p);
 }
 
-/* A problem of one image, without biases and data; the multiply-adds of its fast form. */
 static inline struct problem bare(const char *options, const struct declaration *d, size_t channels)
 {
     return shaped(options, d, 1, channels, "", "b_qkv b_q b_kv b_o rpe sr_b h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b");

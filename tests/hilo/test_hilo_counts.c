@@ -2,7 +2,6 @@
  *
  * Counts are exact integers.  BLAS computes the projections; they count as tokens times entries of a weight. */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../support/published.h"
 #include "../../reference/msa.h"
@@ -11,7 +10,6 @@ void counted_attention(real *y, real *a, const real *q, const real *k, const rea
                        size_t queries, size_t keys, size_t channels);
 void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
 
-/* With padding and without; windows in lanes and in tiles; all heads in one branch; pooled queries. */
 static const struct { const char *options; size_t batch, channels; } size[] = {
     {"--grid 1x1", 1, 1},
     {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6},
@@ -35,7 +33,7 @@ static double counted_head(size_t queries, size_t keys, size_t c)
 
 /* The fast form's multiply_adds equals the sum of its parts: projections of tokens and windows, s^2 queries and keys
  * for each window and head of Hi-Fi, n keys for each query of Lo-Fi, and N/M of interpolating the padded plane. */
-START_TEST(fast_hilo_multiplies_as_its_cores_do)
+TESTS(fast_hilo_multiplies_as_its_cores_do, COUNT(size))
 {
     struct fixture t = fixture(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
     struct hilo_problem z = resolved(&t.problem);
@@ -52,13 +50,9 @@ START_TEST(fast_hilo_multiplies_as_its_cores_do)
     }
     ck_assert(sum > 0 && (double)z.B * sum == multiply_adds_of(&t.problem));
 }
-END_TEST
 
-/* ---- Eq. 7 to 12 ------------------------------------------------------------ */
-
-/* HiLo, Eq. 7-12, A.2: each term holds, with half of the heads in each branch; their sum is the fast form's
- * multiply_adds. */
-START_TEST(costs_of_equations_7_to_12)
+/* HiLo, Eq. 7-12, A.2: each term, with half of the heads in each branch. */
+TESTS(costs_of_equations_7_to_12, 3)
 {
     static const char *const options[] = {
         "--grid 12x12 --heads 4 --alpha 0.5",
@@ -82,9 +76,7 @@ START_TEST(costs_of_equations_7_to_12)
     ck_assert(eq10 + eq11 + eq12 == 0.75 * N * D * D + n * D * D + n * N * D);
     ck_assert(eq7 + eq8 + eq9 + eq10 + eq11 + eq12 == multiply_adds_of(&p));
 }
-END_TEST
 
-/* The fast form's multiply-adds of one image of edge x edge tokens. */
 static double layer(const char *options, size_t edge, size_t channels)
 {
     char all[160];
@@ -93,7 +85,6 @@ static double layer(const char *options, size_t edge, size_t channels)
     return multiply_adds_of(&p);
 }
 
-/* Lo-Fi's cost with half of the heads, by Eq. 10-12; Hi-Fi's, the rest. */
 static double low_half(double N, double D, double s)
 {
     return (0.75 + 1 / (s * s)) * N * D * D + N * N * D / (s * s);
@@ -107,7 +98,7 @@ static double high_half(const char *options, size_t edge, size_t D, double s)
 /* HiLo, Sec. 4.1, Fig. 2 a, b: on small planes the branches cost about the same, on large ones Lo-Fi costs more, as its
  * cost grows with N^2.  They are equal at N = (s^2 - 1) D + s^4: with D = 768 at 2320 tokens (between 48^2 and 50^2)
  * for s = 2, at 11776 (between 108^2 and 112^2) for s = 4. */
-START_TEST(lofi_costs_more_than_hifi_on_large_planes)
+TEST(lofi_costs_more_than_hifi_on_large_planes)
 {
     static const char *const two = "--heads 12 --alpha 0.5", *const four = "--heads 12 --alpha 0.5 --window 4";
     double even = (4 - 1) * 768 + 16, ratio = high_half(two, 14, 768, 2) / low_half(196, 768, 2);
@@ -119,12 +110,11 @@ START_TEST(lofi_costs_more_than_hifi_on_large_planes)
     ck_assert(high_half(four, 108, 768, 4) > low_half(108 * 108, 768, 4));
     ck_assert(high_half(four, 112, 768, 4) < low_half(112 * 112, 768, 4));
 }
-END_TEST
 
 /* HiLo, Sec. 4.1, Fig. 2 c: larger windows save up to a size.  The cost depends on s by N D (s^2 + (N + D) / s^2),
  * which is least at s^4 = N + D.  With D = 768 the cost falls until s = 6 for 24 x 24 tokens (root 6.05), until s = 12
  * for 96 x 96 (root 10.0). */
-START_TEST(larger_windows_save_up_to_a_fourth_root)
+TEST(larger_windows_save_up_to_a_fourth_root)
 {
     static const size_t window[] = {1, 2, 3, 4, 6, 8, 12, 16};
     static const struct { size_t edge, best, last; } plane[] = {{24, 6, 12}, {96, 12, 16}};
@@ -139,9 +129,7 @@ START_TEST(larger_windows_save_up_to_a_fourth_root)
         }
     }
 }
-END_TEST
 
-/* Multiply-adds with `low` of twelve heads in Lo-Fi, 384 channels, s = 2. */
 static double with_heads(size_t low, size_t edge)
 {
     char options[80];
@@ -153,7 +141,7 @@ static double with_heads(size_t low, size_t edge)
  * heads.  The cost is a parabola in ld with its minimum at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  From N
  * = 2704 = 52^2 on the first head saves nothing.  At N = 1168, between 34^2 and 36^2, all heads in Lo-Fi cost the same
  * as none. */
-START_TEST(larger_alpha_saves_up_to_ten_heads)
+TEST(larger_alpha_saves_up_to_ten_heads)
 {
     double before = 0, best = 384 - 384 / 8.0 + 2 - 196 / 8.0;
     for (size_t low = 0; low <= 12; low++) {
@@ -166,14 +154,11 @@ START_TEST(larger_alpha_saves_up_to_ten_heads)
     ck_assert(with_heads(1, 50) < with_heads(0, 50) && with_heads(1, 52) > with_heads(0, 52));
     ck_assert(with_heads(12, 34) < with_heads(0, 34) && with_heads(12, 36) > with_heads(0, 36));
 }
-END_TEST
-
-/* ---- the tables --------------------------------------------------------- */
 
 /* HiLo, Table 8, A.3, "mainly due to the extra cost from padding": all six numbers follow if the padded plane (14, 15,
  * 16, 15, 18 and 14 tokens wide) is projected.  If it is not, as in our fast form, three do not follow.  With windows
  * of 2 the network has 3.725 G (reference/published/layers.tsv). */
-START_TEST(flops_of_table_8_are_padding)
+TEST(flops_of_table_8_are_padding)
 {
     static const char *const window[] = {"2", "3", "4", "5", "6", "7"};
     static const size_t padded[] = {14, 15, 16, 15, 18, 14};
@@ -188,21 +173,19 @@ START_TEST(flops_of_table_8_are_padding)
     }
     ck_assert_uint_eq(wrong, 3);
 }
-END_TEST
 
-/* HiLo, Table 9: pooled queries need fewer multiply-adds; the interpolation costs about 1/200 of the saving. */
-START_TEST(pooled_queries_cost_less_arithmetic)
+/* HiLo, Table 9: the interpolation costs about 1/200 of the saving. */
+TEST(pooled_queries_cost_less_arithmetic)
 {
     double plain = layer("--heads 12", 14, 384), pooled = layer("--heads 12 --pooled-queries", 14, 384);
     double spread = 3 * 196 * 320;
     ck_assert(plain - pooled + spread == (196 - 49) * (320 * 384 + 320 * 320 + 2 * 49 * 320.0));
     ck_assert(spread * 150 < plain - pooled && spread * 250 > plain - pooled);
 }
-END_TEST
 
 /* HiLo, Sec. 4.1, "doubling heads results in more computational cost": for the layer of Table 10, all heads in both
  * branches cost more than self-attention. */
-START_TEST(doubled_heads_cost_more_than_self_attention)
+TEST(doubled_heads_cost_more_than_self_attention)
 {
     const char *const plane = "--grid 14x14 --heads 12";
     struct problem high = bare("--grid 14x14 --heads 12 --alpha 0", &hilo, 768);
@@ -212,11 +195,10 @@ START_TEST(doubled_heads_cost_more_than_self_attention)
     ck_assert(hifi + lofi > attention && hifi < attention && lofi < attention);
     ck_assert(multiply_adds_of(&both) < attention);
 }
-END_TEST
 
-/* HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA": holds with half of the heads in each
- * branch.  Lo-Fi's cost is by Eq. 10-12, Hi-Fi's is the rest. */
-START_TEST(either_branch_costs_less_than_self_attention)
+/* HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA", with half of the heads in each
+ * branch. */
+TEST(either_branch_costs_less_than_self_attention)
 {
     static const size_t channels[] = {24, 384, 768}, window[] = {2, 3, 4, 7}, windows[] = {2, 4, 8};
     for (size_t c = 0; c < COUNT(channels); c++)
@@ -234,22 +216,5 @@ START_TEST(either_branch_costs_less_than_self_attention)
                 ck_assert(both < all && low > 0 && low < all && both - low > 0 && both - low < all);
             }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("HiLo, counts");
-    TCase *arithmetic = add_case(suite, "arithmetic");
-    tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_cores_do, 0, (int)COUNT(size));
-    tcase_add_loop_test(arithmetic, costs_of_equations_7_to_12, 0, 3);
-    tcase_add_test(arithmetic, lofi_costs_more_than_hifi_on_large_planes);
-    tcase_add_test(arithmetic, larger_windows_save_up_to_a_fourth_root);
-    tcase_add_test(arithmetic, larger_alpha_saves_up_to_ten_heads);
-    TCase *tables = add_case(suite, "tables");
-    tcase_add_test(tables, flops_of_table_8_are_padding);
-    tcase_add_test(tables, pooled_queries_cost_less_arithmetic);
-    TCase *branches = add_case(suite, "branches");
-    tcase_add_test(branches, doubled_heads_cost_more_than_self_attention);
-    tcase_add_test(branches, either_branch_costs_less_than_self_attention);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("HiLo, counts"); }

@@ -1,13 +1,10 @@
 /* test_hilo_errata.c -- corrections to HiLo as printed, and two points that it leaves open */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../support/published.h"
 #include "../../reference/msa.h"
 #include "../../reference/cli/log_spectrum.h"
 #include "../../reference/sra.h"
-
-/* ---- Algorithm 1 ---------------------------------------------------------- */
 
 /* The panels of Algorithm 1 as printed, [C][H][W], from [B][C][H][W] whose zero frequency is already in the middle.  As
  * printed, fftshift has no axes, so it also rolls samples and channels. */
@@ -24,7 +21,7 @@ static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
 /* HiLo, Algorithm 1; Fig. 5, 8, 9 leave open which eight channels they show.  Panel c shows channel (c - C/2) mod C,
  * for LITv2-S 32 to 39 and 160 to 167.  The mean over samples removes their roll.  Tolerance: 4 B u of the largest
  * logarithm. */
-START_TEST(fftshift_without_axes_moves_channels)
+TESTS(fftshift_without_axes_moves_channels, 2)
 {
     size_t B = 3, C = _i ? 7 : 8, H = 6, W = 20, P = H * W;
     real *y = normal(1, B * P * C), *one = zeros(P * C), *logs = zeros(B * C * P), *shifted = zeros(C * P);
@@ -44,13 +41,10 @@ START_TEST(fftshift_without_axes_moves_channels)
         ck_assert(shifted[ch * P + H / 2 * W + W / 2 + ch + 1] > shifted[ch * P + H / 2 * W + W / 2] + 2);
     }
 }
-END_TEST
-
-/* ---- alpha ------------------------------------------------------------------ */
 
 /* HiLo, Sec. 4.1, Tab. 7, 10 leave open how to round 10.8 and 1.2 heads: 10 heads in Lo-Fi give the 298.3 M of Tab. 10;
  * 9, 11 and 12 do not. */
-START_TEST(alpha_need_not_give_whole_heads)
+TEST(alpha_need_not_give_whole_heads)
 {
     static const char *const alpha[] = {"0.75", "0.9", "0.92", "1"};
     double parameters = published("hilo", "10", "HiLo", "parameters");
@@ -66,9 +60,6 @@ START_TEST(alpha_need_not_give_whole_heads)
         if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters), 0.005);
     }
 }
-END_TEST
-
-/* ---- the layers of LITv2 ---------------------------------------------------- */
 
 /* Attention of these blocks in G multiply-adds, by the fast form, on a plane that windows tile. */
 static double hilo_blocks(const char *grid_and_window, size_t heads, size_t channels, double blocks)
@@ -90,7 +81,7 @@ static double msa_blocks(const char *grid_and_window, size_t channels, double bl
 /* HiLo, Tab. 5, does not hold: it has 224 G with HiLo on COCO, Tab. 2 has 242 for the same model.  The six blocks of
  * stage 3, 50 x 80 tokens of 384 channels, save 63.8 G of 306, which gives 242.  Tolerance: 1 G, as both are
  * rounded. */
-START_TEST(table_5_exchanges_two_digits)
+TEST(table_5_exchanges_two_digits)
 {
     double saved = msa_blocks("50x80", 384, 6) - hilo_blocks("50x80", 12, 384, 6);
     double before = published("hilo", "5", "+ Remove RPE", "coco-flops");
@@ -98,11 +89,10 @@ START_TEST(table_5_exchanges_two_digits)
     beyond("Table 5", fabs(before - saved - published("hilo", "5", "+ HiLo", "coco-flops")), 1);
     within("Table 2", fabs(before - saved - published("hilo", "2", "LITv2-S", "retinanet-flops")), 1);
 }
-END_TEST
 
 /* HiLo, Tab. 2: windows of 4 save LITv2-S, M, B 12, 36, 51 G in stage 3.  One number does not hold, Mask R-CNN with
  * LITv2-M*: 315 is 52 G less, but the layers save 35.9, which gives 331.  Tolerance: 1 G, as both are rounded. */
-START_TEST(windows_of_four_save_what_table_2_says)
+TEST(windows_of_four_save_what_table_2_says)
 {
     static const struct { const char *two, *four; size_t heads, channels; double blocks; } model[] = {
         {"LITv2-S", "LITv2-S*", 12, 384, 6},
@@ -123,12 +113,11 @@ START_TEST(windows_of_four_save_what_table_2_says)
         }
     }
 }
-END_TEST
 
 /* HiLo, Tab. 4, does not hold: it has 42.6 G with HiLo.  The layers give 41.29, and Tab. 3 has 41.  The numbers of SRA,
  * windows and T-MSA hold (stage 3, 32 x 32 tokens, windows of 7 padded to 35 x 35; T-MSA alternates windows and SRA).
  * Tolerance: 0.1 G, two rounded numbers. */
-START_TEST(table_4_overstates_the_cost_on_ade20k)
+TEST(table_4_overstates_the_cost_on_ade20k)
 {
     struct problem reduced = bare("--grid 32x32", &sra, 384);
     double all = published("hilo", "4", "MSA", "ade-flops"), attention = msa_blocks("32x32", 384, 6);
@@ -143,16 +132,5 @@ START_TEST(table_4_overstates_the_cost_on_ade20k)
     beyond("HiLo, Table 4", fabs(with_hilo - published("hilo", "4", "HiLo", "ade-flops")), 1);
     within("HiLo, Table 3", fabs(with_hilo - published("hilo", "3", "LITv2-S", "flops")), 0.6);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("HiLo, errata");
-    TCase *errata = add_case(suite, "errata");
-    tcase_add_loop_test(errata, fftshift_without_axes_moves_channels, 0, 2);
-    tcase_add_test(errata, alpha_need_not_give_whole_heads);
-    tcase_add_test(errata, table_5_exchanges_two_digits);
-    tcase_add_test(errata, windows_of_four_save_what_table_2_says);
-    tcase_add_test(errata, table_4_overstates_the_cost_on_ade20k);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("HiLo, errata"); }

@@ -1,12 +1,10 @@
 /* test_hilo_readings.c -- HiLo on positions (Sec. 3 and 4.2): tables of offsets, and the border */
 
-#include <stdio.h>
 #include "hilo_case.h"
 #include "../../reference/msa.h"
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* A file with the tensors of an operator on 14 x 14 tokens, without one of them, and x with `tokens` tokens. */
 static struct tensors file_without(const struct declaration *d, size_t tokens, const char *without)
 {
     struct problem p = shaped("--grid 14x14 --heads 3", d, 1, 24, "", without);
@@ -34,7 +32,7 @@ static status bind_on_50x80(const struct declaration *d, const char *without)
 /* HiLo, Sec. 3 and 4.2: a table of offsets fits one plane only.  It has 27^2 = 729 entries at 224 x 224 pixels, 99 *
  * 159 = 15741 at 800 x 1280.  With x of the larger plane, a smaller file with a table is rejected; without one it
  * fits. */
-START_TEST(relative_positions_belong_to_their_plane)
+TEST(relative_positions_belong_to_their_plane)
 {
     struct problem small = shaped("--grid 14x14 --heads 3", &msa, 1, 24, "", "");
     struct problem large = shaped("--grid 50x80 --heads 3", &msa, 1, 24, "", "");
@@ -45,11 +43,10 @@ START_TEST(relative_positions_belong_to_their_plane)
     succeeds(bind_on_50x80(&msa, "rpe"));
     succeeds(bind_on_50x80(&hilo, ""));
 }
-END_TEST
 
 /* HiLo, Sec. 4.2: equal tokens have equal outputs, unless the plane is padded with zeros.  A convolution does detect
  * the border: zero_padding_reveals_the_border. */
-START_TEST(attention_does_not_see_the_border)
+TEST(attention_does_not_see_the_border)
 {
     enum { N = 36, C = 2 };
     struct fixture t = fixture("--grid 6x6 --heads 2 --alpha 0.5", &hilo, 1, C, "", "");
@@ -65,13 +62,5 @@ START_TEST(attention_does_not_see_the_border)
         beyond("HiLo, padded", relative_difference(seen + C, seen, 24 * C), 0.01);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("HiLo, readings");
-    TCase *positions = add_case(suite, "positions");
-    tcase_add_test(positions, relative_positions_belong_to_their_plane);
-    tcase_add_test(positions, attention_does_not_see_the_border);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("HiLo, readings"); }

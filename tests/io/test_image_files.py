@@ -12,8 +12,6 @@ from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, writ
 
 DATA_SET = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
 
-# ---- PNG
-
 ENCODINGS = [(GREY, 1), (GREY, 2), (GREY, 4), (GREY, 8), (GREY, 16), (RGB, 8), (RGB, 16), (PALETTE, 1), (PALETTE, 2),
              (PALETTE, 4), (PALETTE, 8), (GREY_ALPHA, 8), (GREY_ALPHA, 16), (RGB_ALPHA, 8), (RGB_ALPHA, 16)]
 SAMPLES = {GREY: 1, RGB: 3, PALETTE: 1, GREY_ALPHA: 2, RGB_ALPHA: 4}
@@ -66,8 +64,6 @@ def random_picture(rows, columns, kind, depth, transparent):
         seen.append(shown if len(shown) == 3 else 3 * shown)
     return [tuple(sample * wide for sample in pixel) for pixel in pixels], chunks, seen
 
-
-# ---- IDX
 
 SET = 7, 5, 6                   # images, rows, columns
 PIXELS = random.Random(1).randbytes(7 * 5 * 6)

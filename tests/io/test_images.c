@@ -2,13 +2,10 @@
 
 #define _XOPEN_SOURCE 700       /* mkdtemp */
 
-#include <math.h>
 #include <zlib.h>
 #include "../support/folder.h"
 #include "../../reference/runtime/random.h"
 #include "../../reference/io/tokens.h"
-
-/* ---- IDX ---- */
 
 #define COUNT_IN_SET 7
 #define ROWS 5
@@ -31,8 +28,7 @@ static void write_gzip(const char *path, const unsigned char *bytes, size_t coun
     ck_assert_int_eq(gzclose(f), Z_OK);
 }
 
-/* Exactly, compressed or not. */
-START_TEST(any_images_of_a_set_are_read)
+TESTS(any_images_of_a_set_are_read, 2)
 {
     static const struct { size_t first, count; } right[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}},
                                                  beyond[] = {{7, 1}, {0, 8}, {8, 0}, {3, SIZE_MAX}};
@@ -54,9 +50,8 @@ START_TEST(any_images_of_a_set_are_read)
     image_set_close(&set);
     image_set_close(&set);
 }
-END_TEST
 
-START_TEST(truncated_sets_are_rejected)
+TEST(truncated_sets_are_rejected)
 {
     struct image_set set;
     for (size_t length = 0; length <= IDX_SIZE + 1; length++) {
@@ -67,9 +62,6 @@ START_TEST(truncated_sets_are_rejected)
         image_set_close(&set);
     }
 }
-END_TEST
-
-/* ---- PNG ---- */
 
 static struct image random_image(uint64_t seed, size_t rows, size_t columns, size_t channels)
 {
@@ -87,8 +79,6 @@ static void same_image(const struct image *a, const struct image *b)
     ck_assert_uint_eq(a->channels, b->channels);
     ck_assert_double_eq(largest_difference(a->pixels, b->pixels, a->rows * a->columns * a->channels), 0);
 }
-
-/* ---- Damage ---- */
 
 static bool set_is_read(void)
 {
@@ -116,7 +106,7 @@ static bool png_is_read(void)
 }
 
 /* Truncated, or with any bit inverted.  `harmless` bits, such as those of a time stamp, may change. */
-START_TEST(damaged_images_are_rejected_or_equal)
+TESTS(damaged_images_are_rejected_or_equal, 2)
 {
     static const struct { bool (*is_read)(void); size_t harmless; } kind[] = {{set_is_read, 8 * 12},
                                                                               {png_is_read, 9 * 36}};
@@ -141,9 +131,6 @@ START_TEST(damaged_images_are_rejected_or_equal)
     }
     ck_assert_uint_gt(rejected, 9 * whole - kind[_i].harmless);
 }
-END_TEST
-
-/* ---- Scaling ---- */
 
 static real even(size_t y, size_t x) { return (void)y, (void)x, (real)0.7; }
 static real ramp(size_t y, size_t x) { return (void)y, (real)x / 40; }
@@ -165,7 +152,7 @@ static const real *fitted_picture(real (*pixel)(size_t y, size_t x), size_t rows
 /* Enlarged twice, pixel x shows (x + 1/2)/2 - 1/2 of the source; two columns show its middle, 9 and 10.  Tolerance of
  * the ramp: four products in double, below 8 2^-53, and two roundings to real.  Tolerance of the chess board: a tent of
  * radius 5 weighs even and odd pixels equally to within one of its steps of 1/5, also at the border: half of 1/25. */
-START_TEST(fitted_images_are_interpolated)
+TEST(fitted_images_are_interpolated)
 {
     double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;
     struct image im = random_image(6, 6, 9, 3), fitted;
@@ -183,11 +170,7 @@ START_TEST(fitted_images_are_interpolated)
     for (size_t x = 0; x < 2; x++) ck_assert_double_le(fabs((double)cut[x] - (9 + (double)x) / 40), tolerance);
     within("chess board", largest_difference(fitted_picture(chess, 4, 4), filled(16, 0.5), 16), 1.0 / 50);
 }
-END_TEST
 
-/* ---- Tokens ---- */
-
-/* Tokens from idx(), patches of 2. */
 static struct token_source little_set(void)
 {
     write_gzip("set", idx(), IDX_SIZE);
@@ -203,7 +186,7 @@ static grid make_grid(const char *text)
 
 /* Tolerance: 3 * 72 u sqrt(N) / s.  Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 6 u
  * 12; value, mean and deviation each add that over the smallest deviation s, for tokens of at most sqrt(N). */
-START_TEST(tokens_are_projected_patches)
+TEST(tokens_are_projected_patches)
 {
     enum { C = 5 };
     struct token_source source = little_set();
@@ -236,11 +219,10 @@ START_TEST(tokens_are_projected_patches)
     within("tokens", largest_difference(x, expected, N * C), tolerance);
     beyond("... of patches read the other way", largest_difference(x, turned, N * C), tolerance);
 }
-END_TEST
 
 /* Coefficient n is normal numbers 2 n and 2 n + 1 over the frequency; patches are one pixel, standardised.  Tolerance:
  * 64 u of the range; at most log2 P + 4 stages, or a prime axis, each err by a few u of the largest number. */
-START_TEST(noise_falls_as_one_over_f)
+TESTS(noise_falls_as_one_over_f, 5)
 {
     static const struct { size_t H, W; } size[] = {{12, 20}, {17, 11}, {1, 90}, {23, 9}, {32, 32}};
     const double turn = 6.283185307179586;
@@ -271,10 +253,9 @@ START_TEST(noise_falls_as_one_over_f)
         within("noise", worst, 64 * UNIT_ROUNDOFF * (high - low) / fabs(deviation));
     }
 }
-END_TEST
 
 /* The line about it fits its buffer, truncated and terminated. */
-START_TEST(noise_replaces_a_missing_data_set)
+TEST(noise_replaces_a_missing_data_set)
 {
     const char *about_noise = "1/f noise of seed 0, 2x2 patches";
     real *x = zeros(12), *noise = zeros(12);
@@ -295,10 +276,9 @@ START_TEST(noise_replaces_a_missing_data_set)
     source.kind = TOKENS_IMAGES;
     rejected(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "cannot be opened: No such file");
 }
-END_TEST
 
 /* A broken file, and a path that cannot lead to a file, do not count as a missing data set. */
-START_TEST(wrong_token_sources_are_rejected)
+TEST(wrong_token_sources_are_rejected)
 {
     static const struct {
         const char *path;
@@ -326,12 +306,9 @@ START_TEST(wrong_token_sources_are_rejected)
     for (size_t a = 0; a < 3; a++)
         rejected(image_create(&im, a != 0, a != 1, a != 2), STATUS_BAD_INPUT, "expected at least 1 of each");
 }
-END_TEST
-
-/* ---- Memory ---- */
 
 /* Tolerance: six blocks, each rounded up to lines of 64 bytes. */
-START_TEST(bytes_of_tokens_are_known_beforehand)
+TEST(bytes_of_tokens_are_known_beforehand)
 {
     struct image im = random_image(8, 60, 60, 3);
     grid g = make_grid("20x30");
@@ -352,50 +329,10 @@ START_TEST(bytes_of_tokens_are_known_beforehand)
     }
     image_release(&im);
 }
-END_TEST
-
-START_TEST(any_request_for_an_image_may_fail)
-{
-    struct image im = random_image(8, 6, 6, 3), made;
-    grid g = make_grid("2x3");
-    real *x = zeros(2 * 6 * 3);
-    struct token_source set = little_set(), noise = {.kind = TOKENS_NOISE}, png = {.path = "image.png"};
-    const struct token_source *source[] = {&set, &noise, &png};
-    png_write(png.path, &im);
-
-    for (int call = 0; call < 5; call++) {
-        long requests = 0;
-        for (status s = failure("not yet"); s.code; requests++) {
-            size_t before = memory_in_use();
-            made = (struct image){0};
-            memory_fail_after(requests);
-            if (call < 3) s = tokens_make(x, 2, &g, 3, source[call], NULL, 0);
-            else if (call == 3) s = image_read_png(&made, png.path);
-            else s = image_fit(&made, &im, 3, 3);
-            memory_fail_after(-1);
-            if (!s.code) image_release(&made);
-            else rejected(s, STATUS_FAILURE, "not enough memory");
-            ck_assert_uint_eq(memory_in_use(), before);
-        }
-        ck_assert_int_gt(requests, 1);
-    }
-    image_release(&im);
-}
-END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("images");
-    TCase *c = add_folder_case(suite, "images");
-    tcase_add_loop_test(c, any_images_of_a_set_are_read, 0, 2);
-    tcase_add_test(c, truncated_sets_are_rejected);
-    tcase_add_loop_test(c, damaged_images_are_rejected_or_equal, 0, 2);
-    tcase_add_test(c, fitted_images_are_interpolated);
-    tcase_add_test(c, tokens_are_projected_patches);
-    tcase_add_loop_test(c, noise_falls_as_one_over_f, 0, 5);
-    tcase_add_test(c, noise_replaces_a_missing_data_set);
-    tcase_add_test(c, wrong_token_sources_are_rejected);
-    tcase_add_test(c, bytes_of_tokens_are_known_beforehand);
-    tcase_add_test(c, any_request_for_an_image_may_fail);
+    add_tests(add_folder_case(suite, "images"));
     return run_suite(suite);
 }

@@ -1,11 +1,8 @@
-/* test_safetensors.c -- safetensors files: the C interface, damaged files, memory; test_tensor_files.py tests the
- * format */
+/* test_safetensors.c -- safetensors files: the C interface, damaged files; test_tensor_files.py tests the format */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
 
-#include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
 #include "../support/folder.h"
 #include "../../reference/io/safetensors.h"
 
@@ -58,7 +55,7 @@ static void round_trip(const struct tensors *list)
 }
 
 /* Unusual names, 0 to 8 axes, a NaN with a payload; no tensor; a tensor longer than any buffer. */
-START_TEST(written_tensors_come_back)
+TEST(written_tensors_come_back)
 {
     static const char *const names[] = {
         "x", "", "with space", "\"", "\\u0041", "\xf0\x9f\x90\xa6 and \xe2\x88\x91", "tab\tbell\x07 delete\x7f",
@@ -84,9 +81,8 @@ START_TEST(written_tensors_come_back)
     round_trip(&(struct tensors){1, &long_one});
     tensor_release(&long_one);
 }
-END_TEST
 
-START_TEST(names_are_escaped_and_checked)
+TEST(names_are_escaped_and_checked)
 {
     static const char *const wrong[][2] = {
         {"\xce\xbb", "named twice"}, {"__metadata__", "the format keeps this name for itself"},
@@ -111,12 +107,11 @@ START_TEST(names_are_escaped_and_checked)
     ck_assert_int_eq(folder_files(false), 1);
     tensors_release(&list);
 }
-END_TEST
 
 /* ---- Reading without loading ---- */
 
 /* Two tensors of 2 GiB are holes in the file before three others, which alone are loaded. */
-START_TEST(tensors_beyond_4_gib_are_read)
+TEST(tensors_beyond_4_gib_are_read)
 {
     static const struct { off_t at; size_t width, count; double value[4]; const char *bytes; } expected[] = {
         {2147483648, 8, 3, {1.5, -2.5, 3}, "\0\0\0\0\0\0\xf8\x3f" "\0\0\0\0\0\0\4\xc0" "\0\0\0\0\0\0\x08\x40"},
@@ -168,7 +163,6 @@ START_TEST(tensors_beyond_4_gib_are_read)
     safetensors_close(&opened);
     ck_assert_uint_eq(memory_in_use(), before);
 }
-END_TEST
 
 /* ---- Invalid files ---- */
 
@@ -209,7 +203,7 @@ static bool is_read(const void *bytes, size_t count, off_t more)
 
 /* With any bit inverted, a file is rejected or valid (it may have another name).  A truncated file and a header that
  * claims too much are errors and take no memory. */
-START_TEST(damaged_files_do_no_harm)
+TEST(damaged_files_do_no_harm)
 {
     static const struct { const char *bytes; off_t data; } claims[] = {
         {"\x3f\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F32\",\"shape\":[1000000000],\"data_offsets\":[0,8]}}", 8},
@@ -239,7 +233,6 @@ START_TEST(damaged_files_do_no_harm)
     printf("    %zu bits inverted one at a time, %zu files rejected\n", 8 * whole, 8 * whole - accepted);
     ck_assert_uint_lt(accepted, 8 * whole);
 }
-END_TEST
 
 /* ---- Writing ---- */
 
@@ -254,7 +247,7 @@ int fsync(int fd)
 }
 
 /* If fsync fails, the old file stays.  an_interrupted_command_leaves_no_file tests that all data are written before. */
-START_TEST(a_new_file_is_flushed_before_it_is_renamed)
+TEST(a_new_file_is_flushed_before_it_is_renamed)
 {
     struct tensors list = small_list();
     char bytes[3];
@@ -267,71 +260,10 @@ START_TEST(a_new_file_is_flushed_before_it_is_renamed)
     ck_assert_mem_eq(bytes, "old", 3);
     tensors_release(&list);
 }
-END_TEST
-
-/* ---- Lack of memory ---- */
-
-/* cJSON's malloc: `left` requests succeed. */
-static long left;
-
-static void *scarce(size_t size)
-{
-    if (left == 0) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    left--;
-    return malloc(size);
-}
-
-static status read_or_write(bool write, const struct tensors *list)
-{
-    struct tensors back = {.count = 77};
-    if (write) return safetensors_write("file", list->tensor, list->count);
-    status s = safetensors_read(&back, "file");
-    if (!s.code) ck_assert_uint_eq(back.count, 2);
-    else ck_assert(back.count == 0 && !back.tensor);
-    tensors_release(&back);
-    return s;
-}
-
-/* Request n of the library or of cJSON fails.  The leak sanitizer detects what cJSON does not free. */
-START_TEST(any_request_for_memory_may_fail)
-{
-    bool write = _i / 2, theirs = _i % 2;
-    struct tensors list = small_list();
-    status s = {.code = STATUS_FAILURE};
-    long n = 0;
-    succeeds(read_or_write(true, &list));
-    size_t before = memory_in_use();
-    for (; s.code; n++) {
-        ck_assert_int_lt(n, 1000);
-        left = n;
-        if (theirs) cJSON_InitHooks(&(cJSON_Hooks){scarce, free});
-        else memory_fail_after(n);
-        s = read_or_write(write, &list);
-        memory_fail_after(-1);
-        cJSON_InitHooks(NULL);
-        if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
-        ck_assert_uint_eq(memory_in_use(), before);
-        ck_assert_int_eq(folder_files(false), 1);
-    }
-    printf("    %s: each of %ld requests of %s failed once\n", write ? "write" : "read", n - 1,
-           theirs ? "cJSON" : "ours");
-    ck_assert_int_gt(n, 3);
-    tensors_release(&list);
-}
-END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("safetensors");
-    TCase *c = add_folder_case(suite, "files");
-    tcase_add_test(c, written_tensors_come_back);
-    tcase_add_test(c, names_are_escaped_and_checked);
-    tcase_add_test(c, tensors_beyond_4_gib_are_read);
-    tcase_add_test(c, damaged_files_do_no_harm);
-    tcase_add_test(c, a_new_file_is_flushed_before_it_is_renamed);
-    tcase_add_loop_test(c, any_request_for_memory_may_fail, 0, 4);
+    add_tests(add_folder_case(suite, "safetensors"));
     return run_suite(suite);
 }

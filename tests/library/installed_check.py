@@ -5,7 +5,6 @@
 
 import contextlib
 import copy
-import ctypes
 import importlib.util
 import inspect
 import io
@@ -31,8 +30,6 @@ dtype = numpy.dtype(precision)
 program = build + "/twicetold"
 top = pathlib.Path(__file__).resolve().parents[2]
 
-
-# ---- Files of tensors, and the program
 
 def read(path):
     """The tensors and metadata of a safetensors file."""
@@ -132,8 +129,6 @@ def error_of(call, *arguments, **given):
         return str(error)
     raise AssertionError(f"no error, of {given}")
 
-
-# ---- Tests
 
 def agree():
     asked = set()
@@ -364,47 +359,6 @@ def plans():
         alike = near(twicetold.lisa(**tensors, **given), y)
         os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
-
-
-def faults():
-    """Each request for memory of the library fails (failing_io.c): when a plan is made, and in the next load."""
-    fail_requests_of = ctypes.CDLL(None).fail_requests_of
-    fail_requests_of.argtypes, fail_requests_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
-
-    def fails(number, call, *arguments, **given):
-        """True if the call raises when this request fails; false if it makes fewer requests."""
-        fail_requests_of(b"libtwicetold", number)
-        try:
-            call(*arguments, **given)
-        except twicetold.Error as error:
-            assert error.code == 1 and ": not enough memory for " in str(error), error
-            return True
-        finally:
-            counted = fail_requests_of(b"libtwicetold", -1)
-        assert counted <= number, f"request {number} of {counted} failed without an error"
-        return False
-
-    first_case, loads = {}, 0
-    for name, operator, words, tensors in cases():
-        first_case.setdefault(operator, (name, keywords(words), tensors))
-    for operator, (name, given, tensors) in first_case.items():
-        for form in twicetold.forms(operator):
-            y = function(operator)(**tensors, **given, form=form)
-            first = second = made = 0
-            while not made:
-                plan = twicetold.Plan.__new__(twicetold.Plan)
-                made = not fails(first, plan.__init__, operator, **tensors, **given, form=form)
-                if not made and not plan._plan:
-                    assert error_of(plan.load) == "found no plan, expected one"
-                    first += 1
-                    continue
-                assert made or "is not loaded" in error_of(plan, tensors["x"])
-                again = fails(second, plan.load)
-                if again:
-                    plan.load()
-                same(plan(tensors["x"]), y, f"{name}, {form}, requests {first} and {second}")
-                first, second, loads = (first, second + 1, loads + 1) if again else (first + 1, 0, loads + 1)
-    print(loads, "loads after one that failed")
 
 
 def fork():

@@ -189,10 +189,6 @@ class Module(Case):
         self.run_command([*CC, "-fopenmp", "-fPIC", "-shared", "-x", "c", "-", "-o", "loop.so"], input=LOOP)
         self.check("fork", OMP_NUM_THREADS="2")
 
-    def test_python_survives_requests_that_fail(self):
-        """Each request for memory fails in turn, and each of the next load.  A later load succeeds."""
-        self.check("faults", OMP_NUM_THREADS="2", LD_PRELOAD=BUILD + "/tests/cli/failing_io.so")
-
     def test_functions_are_documented(self):
         """The signature and docstring of each operator's function name all options and tensors."""
         self.check("documented")

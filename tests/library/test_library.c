@@ -6,15 +6,10 @@
 #include <cjson/cJSON.h>
 #include <glob.h>
 #include <locale.h>
-#include <math.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../support/golden.h"
-#include "../support/support.h"
 #include "../../reference/runtime/bytes.h"
 #include "../../reference/io/tokens.h"
 #include "../../reference/runtime/plan.h"
@@ -44,6 +39,7 @@ static void says(twicetold_status s, int code, const char *line)
 #define OPERATORS 16            /* at most */
 
 static glob_t vectors;          /* the golden vectors of operators, sorted */
+static int operators;
 
 struct caller {
     struct golden golden;
@@ -54,7 +50,6 @@ struct caller {
     real *y;
 };
 
-/* Opens a golden vector, whose name begins with OPERATOR_. */
 static void open_caller(struct caller *c, const char *name)
 {
     char operator[32];
@@ -104,7 +99,7 @@ static twicetold_status all_in_one(struct caller *c)
 
 /* y, its shape, bytes, parameters and multiply-adds, for each golden vector and form.  The caller's options are
  * overwritten before the plan is loaded. */
-START_TEST(c_interface_computes_what_each_form_computes)
+TESTS(c_interface_computes_what_each_form_computes, vectors.gl_pathc)
 {
     struct caller c;
     const char *form;
@@ -140,9 +135,8 @@ START_TEST(c_interface_computes_what_each_form_computes)
     }
     close_caller(&c);
 }
-END_TEST
 
-START_TEST(c_interface_lists_operators_and_forms)
+TEST(c_interface_lists_operators_and_forms)
 {
     int o = 0;
     for (; operator_at(o); o++) {
@@ -159,7 +153,6 @@ START_TEST(c_interface_lists_operators_and_forms)
     ck_assert_ptr_null(API(form)(NULL, 0));
     ck_assert_str_eq(API(version)(), "1.0");
 }
-END_TEST
 
 /* Fails unless a member of a JSON object is this text, or null if `expected` is NULL. */
 static void same(const cJSON *object, const char *key, const char *expected)
@@ -179,7 +172,7 @@ static char *description(const struct declaration *d)
 }
 
 /* In JSON, in order.  Like snprintf, `describe` returns the length for any size. */
-START_TEST(operators_are_described_as_declared)
+TESTS(operators_are_described_as_declared, operators)
 {
     const struct declaration *d = operator_at(_i);
     char *text = description(d), *less = description(d), letter[4];
@@ -228,7 +221,6 @@ START_TEST(operators_are_described_as_declared)
     ck_assert(n > 1 && !declaration_letter(letter, d, (int)n));
     cJSON_Delete(page);
 }
-END_TEST
 
 /* A change of a valid caller c leads to code 2 and this line, and leaks nothing. */
 #define fails_after(change, line) \
@@ -244,7 +236,7 @@ END_TEST
         close_caller(&c); \
     } while (0)
 
-START_TEST(wrong_calls_are_errors_of_one_line)
+TEST(wrong_calls_are_errors_of_one_line)
 {
     const char *words[2 * PROBLEM_OPTIONS + 2] = {NULL};
     for (size_t w = 0; w + 1 < COUNT(words); w++) words[w] = "--heads";
@@ -274,10 +266,9 @@ START_TEST(wrong_calls_are_errors_of_one_line)
     fails_after(c.tensor[1].size[0]++, "lisa: tensor w_qkv: found [");
     fails_after(c.tensor[1].data = NULL, "lisa: tensor w_qkv: found no data");
 }
-END_TEST
 
 /* Code 2 and one line, or 0 from a function without a status.  The plan stays unchanged. */
-START_TEST(a_null_argument_is_bad_input)
+TEST(a_null_argument_is_bad_input)
 {
     struct caller c;
     API(plan) *plan;
@@ -316,10 +307,9 @@ START_TEST(a_null_argument_is_bad_input)
     ck_assert_uint_eq(API(describe)(NULL, 99, NULL), 0);
     close_caller(&c);
 }
-END_TEST
 
 /* A plan runs only after a load.  A load with other tensors or shapes is an error and does not change the plan. */
-START_TEST(a_plan_is_loaded_again)
+TEST(a_plan_is_loaded_again)
 {
     struct caller c;
     API(plan) *plan;
@@ -331,7 +321,6 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_load)(plan, c.tensor, c.count));
     done(API(plan_run)(plan, first, x));
 
-    /* Step 1: wrong loads. */
     API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
     w->data = NULL;
     says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
@@ -347,7 +336,7 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_run)(plan, c.y, x));
     equal(c.y, first, count);
 
-    /* Step 2: other numbers at another address. */
+    /* Other numbers at another address. */
     real *other = copy(w->data, 3 * C * C);
     for (size_t n = 0; n < 3 * C * C; n++) other[n] *= (real)0.75;
     w->data = other;
@@ -361,11 +350,10 @@ START_TEST(a_plan_is_loaded_again)
     API(plan_release)(plan);
     close_caller(&c);
 }
-END_TEST
 
 /* Each request for memory fails in turn, and after a failed load each request of the next load.  A later load succeeds,
  * y is equal to the bit, and nothing leaks. */
-START_TEST(lack_of_memory_is_code_one)
+TESTS(lack_of_memory_is_code_one, operators)
 {
     struct caller c;
     API(plan) *plan;
@@ -382,7 +370,6 @@ START_TEST(lack_of_memory_is_code_one)
         done(all_in_one(&c));
         real *y = copy(c.y, count);
 
-        /* Step 1: create, load and run. */
         for (twicetold_status s = {.code = 1}; s.code; request++) {
             memory_fail_after(request);
             s = all_in_one(&c);
@@ -392,7 +379,7 @@ START_TEST(lack_of_memory_is_code_one)
         }
         ck_assert_int_gt(request, 4);
 
-        /* Step 2: two failed loads, then a successful one. */
+        /* Two failed loads, then a successful one. */
         for (long first = 0, second = 0;; second++, pairs++) {
             done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
             memory_fail_once(first);
@@ -416,7 +403,6 @@ START_TEST(lack_of_memory_is_code_one)
     }
     close_caller(&c);
 }
-END_TEST
 
 /* ---- the host ------------------------------------------------------------------ */
 
@@ -433,7 +419,7 @@ static bool set_locale_with_comma(void)
 }
 
 /* In options (0.5, 1.5G) and in all descriptions. */
-START_TEST(decimal_comma_of_the_locale_is_ignored)
+TEST(decimal_comma_of_the_locale_is_ignored)
 {
     char *before[OPERATORS] = {NULL};
     struct caller c;
@@ -453,7 +439,6 @@ START_TEST(decimal_comma_of_the_locale_is_ignored)
     ck_assert_str_eq(localeconv()->decimal_point, ",");
     setlocale(LC_ALL, "C");
 }
-END_TEST
 
 /* The bytes of a plan with this many threads. */
 static size_t bytes_with(struct caller *c, int threads)
@@ -467,7 +452,7 @@ static size_t bytes_with(struct caller *c, int threads)
 }
 
 /* At most PLAN_THREADS.  The plan's bytes, which grow with its threads, tell their number. */
-START_TEST(default_threads_are_those_of_openmp)
+TEST(default_threads_are_those_of_openmp)
 {
     struct caller c;
     const char *form;
@@ -494,7 +479,6 @@ START_TEST(default_threads_are_those_of_openmp)
     omp_set_num_threads(before);
     close_caller(&c);
 }
-END_TEST
 
 /* Five numbers each by functions that start OpenMP threads: a plan, image_fit, random_fill_normal, tokens_make. */
 enum { NUMBERS = 20, MANY = 70000 };
@@ -544,7 +528,7 @@ static bool makes_the_numbers(void *parents)
 }
 
 /* The child does not have the parent's OpenMP threads, and must not wait for them. */
-START_TEST(a_child_of_fork_has_one_thread)
+TEST(a_child_of_fork_has_one_thread)
 {
     int sum = 0;
     omp_set_num_threads(2);
@@ -553,7 +537,6 @@ START_TEST(a_child_of_fork_has_one_thread)
     ck_assert_int_eq(sum, 2);
     child_passes(makes_the_numbers, numbers_of_threads());
 }
-END_TEST
 
 struct inherited { struct caller c; API(plan) *plan; };
 
@@ -568,7 +551,7 @@ static bool rejects_two_threads(void *data)
 }
 
 /* After fork, several threads are an error if a plan used them before; one thread runs. */
-START_TEST(threads_of_the_parent_are_an_error_after_fork)
+TEST(threads_of_the_parent_are_an_error_after_fork)
 {
     struct inherited i;
     open_caller(&i.c, "msa_ghost");
@@ -579,29 +562,10 @@ START_TEST(threads_of_the_parent_are_an_error_after_fork)
     API(plan_release)(i.plan);
     close_caller(&i.c);
 }
-END_TEST
 
 int main(void)
 {
-    int operators = 0;
     while (operator_at(operators)) operators++;
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
-
-    Suite *suite = suite_create("library");
-    TCase *interface = add_case(suite, "interface");
-    tcase_add_loop_test(interface, c_interface_computes_what_each_form_computes, 0, (int)vectors.gl_pathc);
-    tcase_add_test(interface, c_interface_lists_operators_and_forms);
-    tcase_add_loop_test(interface, operators_are_described_as_declared, 0, operators);
-    TCase *errors = add_case(suite, "errors");
-    tcase_add_test(errors, wrong_calls_are_errors_of_one_line);
-    tcase_add_test(errors, a_null_argument_is_bad_input);
-    tcase_add_test(errors, a_plan_is_loaded_again);
-    tcase_add_loop_test(errors, lack_of_memory_is_code_one, 0, operators);
-    TCase *host = add_case(suite, "the host");
-    tcase_add_test(host, decimal_comma_of_the_locale_is_ignored);
-    tcase_add_test(host, default_threads_are_those_of_openmp);
-    tcase_set_timeout(host, 60);
-    tcase_add_test(host, a_child_of_fork_has_one_thread);
-    tcase_add_test(host, threads_of_the_parent_are_an_error_after_fork);
-    return run_suite(suite);
+    return run_tests("library");
 }

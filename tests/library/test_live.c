@@ -3,10 +3,6 @@
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../support/golden.h"
@@ -45,7 +41,7 @@ static size_t node(real *to, size_t count, const char *words)
 
 /* For each golden vector and form except fftw, in float.  Tolerance: properties.h and roundoff.h for two forms with
  * equal terms; shorter vectors, and loops instead of BLAS, sum in another order. */
-START_TEST(forms_in_webassembly_equal_forms_here)
+TESTS(forms_in_webassembly_equal_forms_here, missing ? 1 : (int)vectors.gl_pathc)
 {
     const char *path = vectors.gl_pathv[_i], *leaf = strrchr(path, '/') + 1;
     const struct declaration *d;
@@ -61,7 +57,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     double kappa = sensitivity(&g.problem, g.x->data, reference(&g.problem, g.x->data));
     double tolerance = property_tolerance(&g.problem);
 
-    /* Step 1: run in WebAssembly. */
     size_t forms = 0;
     int at = snprintf(words, sizeof words, "golden %s", path);
     for (int f = 0; (form = operator_form_at(d, f)); f++)
@@ -72,7 +67,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     real *page = zeros(forms * count);
     ck_assert_uint_eq(node(page, forms * count, words), forms * count);
 
-    /* Step 2: run here. */
     for (int f = 0; (form = operator_form_at(d, f)); f++) {
         if (!strcmp(form->name, "fftw")) continue;
         real *here = run_form(&g.problem, form, 1, g.x->data);
@@ -85,9 +79,6 @@ START_TEST(forms_in_webassembly_equal_forms_here)
     }
     golden_close(&g);
 }
-END_TEST
-
-/* ---- attention kernels ------------------------------------------------------- */
 
 /* A scene on a small grid.  Its kernel makes channels `first` to `first` + `channels` of y. */
 struct scene {
@@ -119,16 +110,8 @@ static void open_scene(struct golden *g, const struct scene *s, const char *path
     snprintf(command, sizeof command, "node tests/library/live.js %s kernel %s '%s' >%s", module, s->name, s->settings,
              path);
     ck_assert_msg(system(command) == 0, "%s: failed", command);
-    golden_options(g, path);
-    int words = words_of(g->options, g->word, COUNT(g->word));
-    succeeds(safetensors_read(&g->file, path));
+    golden_read(g, operator_find(s->name), path, "kernel");
     unlink(path);
-    succeeds(problem_create(&g->problem, operator_find(s->name), words, g->word));
-    g->expected = tensors_find(&g->file, "kernel");
-    g->x = tensors_find(&g->file, "x");
-    ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
-    g->file.count--;
-    succeeds(problem_bind(&g->problem, &g->file));
 }
 
 /* Sets random values v [N][channels] through the map's rows that make them, or in channel 1 of x, which only u4
@@ -172,7 +155,7 @@ static void compare(double *error, double *unit, const struct golden *g, const s
 
 /* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel by the fast form in
  * node.  Tolerance: properties.h, relative to y's largest entry plus N products with the kernel's. */
-START_TEST(kernel_of_a_live_figure_gives_y)
+TESTS(kernel_of_a_live_figure_gives_y, missing ? 1 : (int)COUNT(scene))
 {
     const struct scene *s = &scene[_i];
     char path[4200], what[160];
@@ -197,7 +180,6 @@ START_TEST(kernel_of_a_live_figure_gives_y)
     beyond("    two rows exchanged", other / unit, property_tolerance(&g.problem));
     golden_close(&g);
 }
-END_TEST
 
 int main(int argc, char **argv)
 {
@@ -206,10 +188,6 @@ int main(int argc, char **argv)
     snprintf(slash, sizeof module - (size_t)(slash - module), "/../../live/library.wasm");
     if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
 
-    Suite *suite = suite_create("live");
-    TCase *cases = add_case(suite, "WebAssembly");
     missing = missing_tool();
-    tcase_add_loop_test(cases, forms_in_webassembly_equal_forms_here, 0, missing ? 1 : (int)vectors.gl_pathc);
-    tcase_add_loop_test(cases, kernel_of_a_live_figure_gives_y, 0, missing ? 1 : (int)COUNT(scene));
-    return run_suite(suite);
+    return run_tests("live");
 }

@@ -5,11 +5,6 @@
 #ifndef TWICETOLD_TESTS_LISA_CASE_H
 #define TWICETOLD_TESTS_LISA_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/lisa.h"
@@ -138,7 +133,6 @@ static inline real *eq10(const struct case_head *o)
     return y;
 }
 
-/* Eq. 10 with local kernels: the convolution of the key, and y. */
 static inline real *local_key(const struct case_head *o)
 {
     real *Ga = zeros(o->N * o->c * o->D);
@@ -186,7 +180,6 @@ static const struct { const char *name; equation y; } equations[] = {
 
 /* ---- a whole problem ------------------------------------------------- */
 
-/* In the order of that table. */
 static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
 #define EQUATIONS ((int)COUNT(equation_word))
 
@@ -205,7 +198,6 @@ static inline const char *local_kernel(const char *word, const char *place)
     return strstr(word, "local") ? kernels[g.axes - 1] : "";
 }
 
-/* A problem of these sizes with normal parameters. */
 static inline struct fixture lisa_fixture(const struct sizes *z, const char *word)
 {
     char options[120], latents[24], without[24];
@@ -223,7 +215,6 @@ static inline struct lisa_problem resolved(const struct problem *p)
     return l;
 }
 
-/* q, k and v of all tokens, [B N][3 C]. */
 static inline real *projected(const struct lisa_problem *l, const real *x)
 {
     size_t C = l->heads.C, tokens = l->heads.B * l->heads.N;
@@ -258,10 +249,8 @@ static inline double natural_size(const struct problem *p, const real *x)
     const real *qkv = projected(&l, x);
     double R, V = 0, mixed = 1;
 
-    /* Step 1: the largest value. */
     for (size_t t = 0; t < l.heads.B * N; t++) V = fmax(V, largest(qkv + (3 * t + 2) * C, C));
 
-    /* Step 2: one head. */
     if (l.e) R = largest_column(l.e, P, l.e_columns) * V;
     else {
         double a = l.wa ? largest_column(l.wa, l.M, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
@@ -269,7 +258,6 @@ static inline double natural_size(const struct problem *p, const real *x)
         R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
     }
 
-    /* Step 3: the output projection. */
     for (size_t o = 0; l.heads.w_o && o < C; o++) mixed = fmax(mixed, largest_column(l.heads.w_o + o * C, C, 1));
     return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
 }
@@ -296,7 +284,6 @@ static inline double tolerance(const struct problem *p, const real *x)
     return rounding_error(roundings, natural_size(p, x));
 }
 
-/* The same, relative to the largest entry of the naive form's y. */
 static inline double relative_tolerance(struct fixture *t)
 {
     if (!t->y) t->y = fixture_run(t, "naive", 1);

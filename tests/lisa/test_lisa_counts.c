@@ -1,24 +1,16 @@
-/* test_lisa_counts.c -- the cost of LiSA and self-attention: Table 1 and the FLOPs of Tab. 3, counted
- *
- * A second build of the naive and plain forms counts multiplications (counting.h); the allocator counts bytes
- * (memory.h). */
+/* test_lisa_counts.c -- the cost of LiSA and self-attention: Table 1 and the FLOPs of Tab. 3, counted */
 
-#include <stdio.h>
 #include "lisa_case.h"
 #include "../support/published.h"
 #include "../support/battery.h"
 #include "../../reference/msa.h"
 #include "../../reference/networks/network.h"
 
-/* Fig. 6's order, counted (counting.cc). */
 void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                        const real *Ra, const real *Rb, const struct lisa_problem *p);
 
-/* ---- single heads, counted ---------------------------------------------- */
-
 enum core { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
 
-/* Multiplications of one head, without projections, which BLAS computes. */
 static double counted(enum core core, size_t N, size_t c, size_t D)
 {
     static const char *const options[] = {
@@ -46,7 +38,7 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
 static const struct { size_t N, c, D; } head_size[] = {
     {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}, {49, 16, 16},
 };
-START_TEST(single_heads_multiply_as_their_formulas_say)
+TESTS(single_heads_multiply_as_their_formulas_say, COUNT(head_size))
 {
     size_t n = head_size[_i].N, c = head_size[_i].c, D = head_size[_i].D;
     ck_assert(counted(FIG6, n, c, D) == (double)(2 * n * n * c * D + 2 * n * c * D));
@@ -57,14 +49,13 @@ START_TEST(single_heads_multiply_as_their_formulas_say)
     ck_assert(counted(EQ5_BIASED, n, c, D) == counted(EQ5, n, c, D) + (double)(n * c * D));
     ck_assert(counted(FIG6_BIASED, n, c, D) == counted(FIG6, n, c, D));
 }
-END_TEST
 
 /* LiSA, Tab. 3c: S of the N M pairs of a token and an entry stay on the grid, and the naive form has 2 S c D + 2 N c D
  * multiplications.  The test counts S pair by pair. */
 static const struct { const char *grid, *kernel; } window_size[] = {
     {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
 };
-START_TEST(local_kernels_skip_pairs_off_the_grid)
+TESTS(local_kernels_skip_pairs_off_the_grid, COUNT(window_size))
 {
     char options[80];
     snprintf(options, sizeof options, "--grid %s --kernel %s", window_size[_i].grid, window_size[_i].kernel);
@@ -77,9 +68,6 @@ START_TEST(local_kernels_skip_pairs_off_the_grid)
     ck_assert(lisa_pairs(&p) == (double)S);
     ck_assert(p.M == 1 ? S == N : S < N * p.M);
 }
-END_TEST
-
-/* ---- Table 1, computation -------------------------------------------------- */
 
 /* FLOPs of the model of Tab. 3 in G, one per multiply-add: patches, projections and MLP of 12 blocks, classes, and the
  * core of 12 heads per block. */
@@ -91,17 +79,16 @@ static double model_flops(double core)
 
 /* LiSA, Tab. 3b: the FLOPs of Eq. 5 are those of Fig. 6, with 196 tokens, 16 channels and 16 latents.  The first line
  * of Eq. 5 would give 1.43 G (reference/published/layers.tsv).  Tolerance: half the last digit. */
-START_TEST(flops_of_tab_3b_are_those_of_fig_6)
+TEST(flops_of_tab_3b_are_those_of_fig_6)
 {
     double five = model_flops(counted(FIG6, 196, 16, 16)), biased = model_flops(counted(FIG6_BIASED, 196, 16, 16));
     within("SA (Eq. 5), Fig. 6", fabs(five - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
     within("+ bias term Ba, Fig. 6", fabs(biased - published("lisa", "3b", "+ bias term Ba", "flops")), 0.005);
 }
-END_TEST
 
 /* LiSA, Tab. 3c: the FLOPs include products with the zero padding, 2 c D for each pair off the grid, and norms at five
  * operations per number, as in Tab. 3a.  Tolerance: half the last digit. */
-START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
+TESTS(flops_of_tab_3c_are_those_of_padded_windows, 3)
 {
     static const char *const row[] = {"Local 3x3", "Local 5x5", "Local 7x7"};
     size_t k = 3 + 2 * (size_t)_i;
@@ -114,13 +101,12 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
     within(row[_i], fabs(model_flops(core + 2 * 16 * 16 * off) + norms - printed), 0.005);
     beyond("    without zeros", fabs(model_flops(core) + norms - printed), 0.005);
 }
-END_TEST
 
 /* LiSA, Sec. 4.3: multiply_adds of the FFT forms follow circulant.h, with 2.5 P log2 P multiply-adds per complex
  * transform and 4 per complex product.  Eq. 10 has circles of 8 points: 4 keys and 4 values forward, 8 back.  Eq. 4 has
  * 15: for each of 2 pairs of channels 4 values forward and back.  With one head the fast form merges the projections of
  * output and value, N C^2 less. */
-START_TEST(fft_forms_cost_what_is_counted)
+TEST(fft_forms_cost_what_is_counted)
 {
     static const char *const forms[] = {"fast", "fftw"};
     struct fixture eq10 = fixture("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
@@ -141,7 +127,6 @@ START_TEST(fft_forms_cost_what_is_counted)
         within("Eq. 4", fabs(four - (16 * 2.5 * 15 * log2(15) + 8 * (4 * 15 + 4 * 8))) / four, 1e-12);
     }
 }
-END_TEST
 
 /* LiSA, Table 1, row 4: the plain form has O(N log N) multiplications.  A head has 2 c transforms forward and c D back:
  * two of the 2 c D convolutions share one.  For N = 2^m a transform has 4 N log2 N multiplications, on any axes;
@@ -151,7 +136,7 @@ static const char *const counted_grid[] = {
     "2", "16", "64", "1024", "4x4", "8x8", "16x16", "32x32", "8x4", "4x4x4",
     "12", "35", "49", "14x14", "20x30", "5x6x7",
 };
-START_TEST(lisa_takes_n_log_n)
+TESTS(lisa_takes_n_log_n, COUNT(counted_grid))
 {
     char options[48];
     snprintf(options, sizeof options, "--grid %s", counted_grid[_i]);
@@ -164,9 +149,6 @@ START_TEST(lisa_takes_n_log_n)
     else ck_assert(plain > transforms + products && plain <= 6 / log2(7) * transforms + products);
     ck_assert((plain < naive) == (N >= 16));
 }
-END_TEST
-
-/* ---- Table 1, memory -------------------------------------------------------- */
 
 /* Memory with four times the tokens.  Row 3: O(N C D), if T(e) counts as parameters, which the table leaves out; the
  * fast form keeps spectra of the tables.  Row 4: O(N C D), with padded spectra. */
@@ -182,7 +164,7 @@ static const struct battery_growth growth[] = {
 };
 
 /* LiSA, App. A.1, on early stages, "the token size is larger": tokens are smaller, and there are more of them. */
-START_TEST(early_stages_have_more_tokens)
+TEST(early_stages_have_more_tokens)
 {
     static const char *const name[] = {"lisanet-h-t", "lisanet-h-s", "lisanet-h-b"};
     for (size_t m = 0; m < COUNT(name); m++) {
@@ -201,22 +183,9 @@ START_TEST(early_stages_have_more_tokens)
         network_release(&n);
     }
 }
-END_TEST
 
 int main(void)
 {
     static const struct battery tables = {.operator = &lisa, .growth = growth};
-    Suite *suite = suite_create("LiSA, counts");
-    add_battery(suite, &tables);
-    TCase *formulas = add_case(suite, "formulas");
-    tcase_add_loop_test(formulas, local_kernels_skip_pairs_off_the_grid, 0, (int)COUNT(window_size));
-    tcase_add_loop_test(formulas, single_heads_multiply_as_their_formulas_say, 0, (int)COUNT(head_size));
-    TCase *computation = add_case(suite, "Table 1, computation");
-    tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);
-    tcase_add_loop_test(computation, flops_of_tab_3c_are_those_of_padded_windows, 0, 3);
-    tcase_add_test(computation, fft_forms_cost_what_is_counted);
-    tcase_add_loop_test(computation, lisa_takes_n_log_n, 0, (int)COUNT(counted_grid));
-    TCase *costs = add_case(suite, "App. A.1");
-    tcase_add_test(costs, early_stages_have_more_tokens);
-    return run_suite(suite);
+    return run_battery("LiSA, counts", &tables);
 }

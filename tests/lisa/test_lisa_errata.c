@@ -7,8 +7,6 @@
 #include "../support/published.h"
 #include "../../reference/msa.h"
 
-/* ---- the equations ----------------------------------------------------- */
-
 /* Eq. 5 and 7 as printed: the biases are inside the sums over j and n. */
 static real *to_the_letter(const struct case_head *o, bool seven)
 {
@@ -31,7 +29,7 @@ static real *to_the_letter(const struct case_head *o, bool seven)
 
 /* LiSA, Eq. 5-8 and Fig. 6, 7: "+ B" inside the sums over j and n counts N times; the figures add it once.  With B/N in
  * the equation, or N B in the figure, both are equal; sixteenths are exact. */
-START_TEST(bias_inside_the_sum_counts_n_times)
+TESTS(bias_inside_the_sum_counts_n_times, 2)
 {
     struct case_head o = integer_head("4x4", 2, 2), parts = o, many = o;
     bool seven = _i == 1;
@@ -44,7 +42,6 @@ START_TEST(bias_inside_the_sum_counts_n_times)
     equal(to_the_letter(&parts, seven), figure(&o), 32);
     equal(to_the_letter(&o, seven), figure(&many), 32);
 }
-END_TEST
 
 /* G_i = sum over offsets t of w(t) a_{i-t}, a convolution in mathematics, or of w(t) a_{i+t}, a convolution in deep
  * learning.  a is zero off the grid; w is a table [P]. */
@@ -59,7 +56,7 @@ static real *convolution(const struct case_head *o, const real *a, const real *w
 
 /* LiSA, Eq. 2 and 9: T(e) k is the correlation with e (deep learning's *), which is the convolution with the flipped
  * table.  Eq. 10 convolves.  A symmetric table gives both. */
-START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
+TESTS(eq9_convolves_with_the_table_of_eq2_flipped, 3)
 {
     static const char *const grids[] = {"7", "5x6", "2x3x4"};
     struct case_head o = integer_head(grids[_i], 1, 1);
@@ -73,13 +70,10 @@ START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
     Rk = matrix_product(toeplitz_of(&o.grid, symmetric, 1), o.k, o.N, o.N, 1);
     equal(convolution(&o, o.k, symmetric, true), Rk, o.N);
 }
-END_TEST
-
-/* ---- the pseudo-code ---------------------------------------------------- */
 
 /* LiSA, Fig. 7 (dim = 1 of [B,N,C]) and appendix A.1, "2D RFFT/IRFFT for images", differ.  On 5 x 6 tokens
  * (W-1)/2W = 5/12 of all pairs get other weights; on one row both are the same. */
-START_TEST(fig7_on_flattened_tokens_is_another_operator)
+TEST(fig7_on_flattened_tokens_is_another_operator)
 {
     struct case_head plane = integer_head("5x6", 3, 2), line = integer_head("30", 3, 2);
     size_t pairs = 0;
@@ -91,11 +85,10 @@ START_TEST(fig7_on_flattened_tokens_is_another_operator)
     struct case_head row = integer_head("1x7", 3, 2), seven = integer_head("7", 3, 2);
     equal(eq10(&row), eq10(&seven), 21);
 }
-END_TEST
 
 /* LiSA, Eq. 2 and Sec. 4.1: e in R^{2N-1} is for a line; a plane has (2H-1)(2W-1) entries.  On 5 x 6 tokens the pairs
  * 4, 5 and 5, 6 share an entry of the line's table. */
-START_TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
+TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
 {
     grid plane, line;
     succeeds(grid_parse(&plane, "5x6"));
@@ -105,9 +98,6 @@ START_TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
     ck_assert_uint_eq(grid_offset(&line, 4, 5), grid_offset(&line, 5, 6));
     ck_assert_uint_ne(grid_offset(&plane, 4, 5), grid_offset(&plane, 5, 6));
 }
-END_TEST
-
-/* ---- parameters ---------------------------------------------------------- */
 
 /* Parameters of one operator of Tab. 3: 14 x 14 tokens of 192 channels, 12 heads; with or without biases of the
  * projections; without the named tensor. */
@@ -169,7 +159,7 @@ static double tab_3_millions(int row, bool biases)
 
 /* LiSA, Tab. 3b, 3c (kernels of k x k) and 3d (latents) hold to the last digit (0.005 M) if the seven rows with an N x
  * N RPE have no biases in their projections.  With biases they are 0.006 to 0.013 M too large. */
-START_TEST(shapes_give_the_parameters_of_tab_3)
+TESTS(shapes_give_the_parameters_of_tab_3, COUNT(tab_3))
 {
     double printed = published("lisa", tab_3[_i].table, tab_3[_i].row, "parameters");
     within(tab_3[_i].row, fabs(tab_3_millions(_i, tab_3[_i].biases) - printed), 0.005);
@@ -177,11 +167,10 @@ START_TEST(shapes_give_the_parameters_of_tab_3)
     if (tab_3[_i].biases) return;
     beyond("    more than rounding", fabs(tab_3_millions(_i, true) - printed), 0.005);
 }
-END_TEST
 
 /* LiSA, Eq. 2 and Tab. 3b: the RPEs are tables of the plane, not of a line.  The Hadamard correlation adds 15 tables
  * for each of 16 latents in 12 blocks.  Tolerance: two rounded rows. */
-START_TEST(rpes_of_tab_3b_are_tables_of_the_plane)
+TEST(rpes_of_tab_3b_are_tables_of_the_plane)
 {
     double step = published("lisa", "3b", "+ Hadamard corr", "parameters")
                 - published("lisa", "3b", "+ bias term Ba", "parameters");
@@ -191,13 +180,12 @@ START_TEST(rpes_of_tab_3b_are_tables_of_the_plane)
     beyond("tables of a line", fabs(12.0 * 15 * 16 * (double)line.offsets / 1e6 - step), 0.01);
     within("tables of the plane", fabs(12.0 * 15 * 16 * (double)plane.offsets / 1e6 - step), 0.01);
 }
-END_TEST
 
 /* LiSA, Sec. 4.3, "the half size of parameters": the ratio is prod (2 - 1/n) over the axes, about 2 only on a line. */
 static const struct { const char *grid; size_t table, kernel; double ratio; } halves[] = {
     {"196", 391, 196, 1.995}, {"14x14", 729, 196, 3.719}, {"8x14x14", 10935, 1568, 6.974},
 };
-START_TEST(half_the_parameters_is_a_quarter_on_a_plane)
+TESTS(half_the_parameters_is_a_quarter_on_a_plane, COUNT(halves))
 {
     struct problem p[2];
     for (int e = 0; e < 2; e++) {
@@ -213,20 +201,5 @@ START_TEST(half_the_parameters_is_a_quarter_on_a_plane)
     double ratio = (double)halves[_i].table / (double)halves[_i].kernel;
     within("tables over kernels", fabs(ratio - halves[_i].ratio), 0.0005);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("LiSA, errata and readings");
-    TCase *eqs = add_case(suite, "equations");
-    tcase_add_loop_test(eqs, bias_inside_the_sum_counts_n_times, 0, 2);
-    tcase_add_loop_test(eqs, eq9_convolves_with_the_table_of_eq2_flipped, 0, 3);
-    TCase *code = add_case(suite, "pseudo-code");
-    tcase_add_test(code, fig7_on_flattened_tokens_is_another_operator);
-    tcase_add_test(code, eq2_on_flattened_tokens_confuses_the_ends_of_rows);
-    TCase *numbers = add_case(suite, "parameters");
-    tcase_add_loop_test(numbers, shapes_give_the_parameters_of_tab_3, 0, (int)COUNT(tab_3));
-    tcase_add_test(numbers, rpes_of_tab_3b_are_tables_of_the_plane);
-    tcase_add_loop_test(numbers, half_the_parameters_is_a_quarter_on_a_plane, 0, (int)COUNT(halves));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("LiSA, errata and readings"); }

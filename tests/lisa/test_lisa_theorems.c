@@ -2,12 +2,10 @@
  *
  * Most tests use one head of small integers: sums are exact, and the tolerance is zero unless the comment gives one. */
 
-#include <stdlib.h>
 #include "lisa_case.h"
 #include "../../fast/tuned/attention.h"
 #include "../../reference/cli/regrid.h"
 
-/* Lines, planes and a block; one token; one token wide; prime, even, not square. */
 static const struct { const char *grid; size_t c, D; } place[] = {
     {"1", 3, 2}, {"7", 3, 2}, {"12", 1, 1}, {"1x5", 2, 3}, {"5x6", 3, 2}, {"4x4", 2, 3}, {"2x3x4", 3, 2},
 };
@@ -18,7 +16,6 @@ static struct case_head head_at(int index)
     return integer_head(place[index].grid, place[index].c, place[index].D);
 }
 
-/* The same head with its tokens in another order. */
 static struct case_head with_tokens(const struct case_head *o, const size_t *from)
 {
     struct case_head r = *o;
@@ -51,7 +48,7 @@ static size_t opposite(const struct case_head *o, size_t entry) { return o->P - 
 /* ---- Sec. 4.1: convolutional inductive biases ------------------------- */
 
 /* LiSA, Eq. 2: the first row of T(e) is e_N ... e_2N-1, the last one e_1 ... e_N.  Here e_m = m. */
-START_TEST(toeplitz_matrix_reads_as_printed)
+TEST(toeplitz_matrix_reads_as_printed)
 {
     enum { N = 6 };
     grid g;
@@ -63,11 +60,10 @@ START_TEST(toeplitz_matrix_reads_as_printed)
     for (int i = 1; i <= N; i++)
         for (int j = 1; j <= N; j++) ck_assert(R[(i - 1) * N + j - 1] == (real)(N + j - i));
 }
-END_TEST
 
 /* LiSA, Sec. 3 and Sec. 4.1, below Eq. 4: in Eq. 4 and 5 only the tables depend on positions.  If they are constant,
- * permuted tokens give permuted outputs.  With random tables this fails in all equations. */
-START_TEST(rpe_sees_token_order)
+ * permuted tokens give permuted outputs. */
+TESTS(rpe_sees_token_order, COUNT(equations))
 {
     struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30];
@@ -80,10 +76,9 @@ START_TEST(rpe_sees_token_order)
     p.eb = o.eb = filled(o.P * o.D, -2);
     equal(equations[_i].y(&p), rows_in_order(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
 }
-END_TEST
 
 /* LiSA, Eq. 4 and Sec. 2: with R = 1 the sums can be exchanged, y = Q (K^T V), without an N x N matrix. */
-START_TEST(eq4_without_rpe_is_linear_attention)
+TESTS(eq4_without_rpe_is_linear_attention, PLACES)
 {
     struct case_head o = head_at(_i);
     size_t c = o.c;
@@ -91,11 +86,10 @@ START_TEST(eq4_without_rpe_is_linear_attention)
     real *KtV = matrix_product(transposed(o.k, o.N, c), o.v, c, o.N, c);
     equal(eq4(&o), matrix_product(o.q, KtV, o.N, c, c), o.N * c);
 }
-END_TEST
 
 /* LiSA, Sec. 4.1: with f_t = e_-t, (R v)_i = sum_t f_t v_{i-t} over all 2n - 1 offsets of each axis; v is zero off the
  * grid. */
-START_TEST(toeplitz_times_vector_is_a_global_convolution)
+TESTS(toeplitz_times_vector_is_a_global_convolution, PLACES)
 {
     struct case_head o = head_at(_i);
     real *v = column_of(o.v, o.N, o.c, 0), *convolved = zeros(o.N);
@@ -112,10 +106,9 @@ START_TEST(toeplitz_times_vector_is_a_global_convolution)
         }
     equal(matrix_product(toeplitz_of(&o.grid, o.e, 1), v, o.N, o.N, 1), convolved, o.N);
 }
-END_TEST
 
 /* LiSA, Eq. 4, rearranged: Y_ik = sum_c q_ic (R (k_c o v_k))_i, which transforms make fast without approximation. */
-START_TEST(eq4_is_convolutions_of_key_times_value)
+TESTS(eq4_is_convolutions_of_key_times_value, PLACES)
 {
     struct case_head o = head_at(_i);
     size_t N = o.N, c = o.c;
@@ -129,7 +122,6 @@ START_TEST(eq4_is_convolutions_of_key_times_value)
             }
     equal(eq4(&o), y, N * c);
 }
-END_TEST
 
 static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
 
@@ -146,7 +138,7 @@ static struct case_head filtering(int which)
 
 /* LiSA, Sec. 3, 4.1 and 5.5: kernels of Eq. 4 may be negative.  With equal queries and keys, and a filter as its table,
  * Eq. 4 is that filter. */
-START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
+TESTS(eq4_can_be_a_sobel_or_laplacian_filter, 2)
 {
     struct case_head o = filtering(_i);
     real *y = zeros(o.N);
@@ -160,11 +152,10 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
             }
     equal(eq4(&o), y, o.N);
 }
-END_TEST
 
 /* LiSA, Sec. 3, "limitations": softmax weights sum to one, so a constant image stays constant; the filters make it
  * zero.  Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
-START_TEST(a_softmax_makes_no_gradient_filter)
+TESTS(a_softmax_makes_no_gradient_filter, 2)
 {
     enum { N = 30, c = 4 };
     struct case_head o = filtering(_i);
@@ -194,11 +185,10 @@ START_TEST(a_softmax_makes_no_gradient_filter)
     for (size_t row = 1; row < 4; row++) equal(gradient + row * 6 + 1, zeros(4), 4);
     ck_assert(largest(gradient, N) > 0);
 }
-END_TEST
 
 /* LiSA, Eq. 5 and Fig. 6: both orders agree, correlation first, or tables times key and value first; with and without
  * B^a. */
-START_TEST(both_orders_of_eq5_agree)
+TESTS(both_orders_of_eq5_agree, PLACES)
 {
     struct case_head o = head_at(_i);
     real *y = eq5(&o), *y_biased = eq5_biased(&o);
@@ -209,10 +199,9 @@ START_TEST(both_orders_of_eq5_agree)
     unequal(y_biased, y, o.N * o.c);
     unequal(y, fig6(&o, NULL), o.N * o.c);
 }
-END_TEST
 
 /* Derived from Eq. 4 and 5: with Ra_d = 1 only at offset d, and Rb_d = e_d there, the kernel is A_ij R_ij. */
-START_TEST(eq5_with_a_latent_per_offset_is_eq4)
+TEST(eq5_with_a_latent_per_offset_is_eq4)
 {
     struct case_head o = integer_head("3x4", 2, 1);
     real *y = eq4(&o);
@@ -226,16 +215,14 @@ START_TEST(eq5_with_a_latent_per_offset_is_eq4)
     }
     equal(eq5(&o), y, o.N * o.c);
 }
-END_TEST
 
 /* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 shows such kernels: an impulse in v at token j, channel k, changes y_ik by kernel_ij,
  * the same for every k, and no other channel. */
-START_TEST(impulse_in_v_reads_back_the_attention_kernel)
+TEST(impulse_in_v_reads_back_the_attention_kernel)
 {
     struct case_head o = integer_head("3x4", 3, 2);
     size_t N = o.N, c = o.c, D = o.D;
 
-    /* Step 1: the kernels, from the naive cores. */
     real *Ga = circular_key(&o, o.wa, o.Ba);
     real *local = local_key(&o), *kernel[] = {
         kernel_eq4(&o), kernel_of(&o, structure_eq5(&o, NULL)), kernel_of(&o, structure_eq7(&o, NULL)),
@@ -253,7 +240,6 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
                 }
         }
 
-    /* Step 2: an impulse at every token, in every channel. */
     for (size_t e = 0; e < COUNT(equations); e++) {
         real *before = equations[e].y(&o), *expected = zeros(N * c);
         for (size_t j = 0; j < N; j++)
@@ -268,10 +254,9 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
         ck_assert(largest(kernel[e], N * N) > 0);
     }
 }
-END_TEST
 
 /* LiSA, Eq. 4-7 and 10: y - y(0) is linear in v; y(0) comes from the bias. */
-START_TEST(output_is_linear_in_the_values)
+TESTS(output_is_linear_in_the_values, COUNT(equations))
 {
     struct case_head o = integer_head("3x4", 3, 2), w = o, sum = o, none = o;
     size_t n = o.N * o.c;
@@ -281,10 +266,9 @@ START_TEST(output_is_linear_in_the_values)
     real *y_w = sum_of(equations[_i].y(&w), -1, equations[_i].y(&none), n);
     equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_w, n), n);
 }
-END_TEST
 
-/* LiSA, Eq. 5-10: y is linear in the normalised query, biases included.  A query of zero gives an output of zero. */
-START_TEST(output_is_linear_in_the_query)
+/* LiSA, Eq. 5-10: y is linear in the normalised query, biases included. */
+TESTS(output_is_linear_in_the_query, COUNT(equations))
 {
     struct case_head o = integer_head("3x4", 3, 2), r = o, sum = o;
     size_t n = o.N * o.c;
@@ -295,11 +279,10 @@ START_TEST(output_is_linear_in_the_query)
     equal(y_r + 5 * o.c, zeros(o.c), o.c);
     equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_r, n), n);
 }
-END_TEST
 
 /* LiSA, Eq. 4: query and key are normalised, so their scale has no effect; that of values has.  Factors are powers of
  * two, which do not round. */
-START_TEST(scale_of_query_and_key_has_no_effect)
+TESTS(scale_of_query_and_key_has_no_effect, COUNT(equations))
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
     struct fixture t = lisa_fixture(&z, equation_word[_i]);
@@ -313,13 +296,12 @@ START_TEST(scale_of_query_and_key_has_no_effect)
     for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
     unequal(fixture_run(&t, "naive", 1), y, t.outputs);
 }
-END_TEST
 
 /* ---- Sec. 4.2: expressivity ------------------------------------------- */
 
 /* LiSA, Eq. 6 as printed, with the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk +
  * Bb_kd). */
-START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
+TESTS(eq6_is_the_hadamard_correlation_read_by_rpes, PLACES)
 {
     struct case_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D;
@@ -339,17 +321,14 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
             }
     equal(eq6(&o), y, N * c);
 }
-END_TEST
 
-/* LiSA, Sec. 4.2: if all channels share the tables, Eq. 6 is Eq. 5: summed over channels, the Hadamard correlation is
- * the dot product. */
-START_TEST(eq6_with_shared_rpes_is_eq5)
+/* LiSA, Sec. 4.2: summed over channels, the Hadamard correlation is the dot product. */
+TESTS(eq6_with_shared_rpes_is_eq5, PLACES)
 {
     struct case_head o = head_at(_i);
     share_tables(&o);
     equal(eq6(&o), eq5(&o), o.N * o.c);
 }
-END_TEST
 
 /* A term of Eq. 8: Eq. 7 without some of its tables or biases. */
 static real *term(const struct case_head *o, bool tables_a, bool tables_b)
@@ -362,7 +341,7 @@ static real *term(const struct case_head *o, bool tables_a, bool tables_b)
 }
 
 /* LiSA, Eq. 7 and 8, with biases added once: Eq. 7 is the sum of (Ra, Rb), (Ba, Rb), (Ra, Bb) and (Ba, Bb). */
-START_TEST(four_terms_of_eq8_sum_to_eq7)
+TESTS(four_terms_of_eq8_sum_to_eq7, PLACES)
 {
     struct case_head o = head_at(_i);
     size_t n = o.N * o.c;
@@ -372,11 +351,10 @@ START_TEST(four_terms_of_eq8_sum_to_eq7)
     real *last = term(&o, false, false);
     if (largest(last, n) > 0) unequal(sum_of(sum, -1, last, n), y, n);
 }
-END_TEST
 
 /* LiSA, below Eq. 8: the last term applies one matrix M_kc = sum_d Bb_kd Ba_cd to the query, for any keys and
  * values. */
-START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
+TESTS(last_term_of_eq8_is_a_linear_map_of_the_query, PLACES)
 {
     struct case_head o = head_at(_i);
     real *y = term(&o, false, false), *M = matrix_product(o.Ba, transposed(o.Bb, o.c, o.D), o.c, o.D, o.c);
@@ -385,11 +363,10 @@ START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
     o.v = integers(32, o.N * o.c, 2);
     equal(term(&o, false, false), y, o.N * o.c);
 }
-END_TEST
 
 /* LiSA, below Eq. 8: in the second term token i convolves v with kappa_i = sum_d (Ba^T q_i)_d e^b_d, which depends only
  * on its query. */
-START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
+TESTS(second_term_of_eq8_is_a_query_driven_convolution, PLACES)
 {
     struct case_head o = head_at(_i);
     real *y = term(&o, false, true), *asked = matrix_product(o.q, o.Ba, o.N, o.c, o.D);
@@ -398,11 +375,10 @@ START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
     o.k = integers(31, o.N * o.c, 2);
     equal(term(&o, false, true), y, o.N * o.c);
 }
-END_TEST
 
 /* LiSA, below Eq. 8: Lambda is the case D = c, B^a = 1: lambda_i = sum_j e_{j-i} v_j^T, applied to q_i.  Involution
  * over the whole grid has a latent for each offset: kappa_i = Ba^T q_i. */
-START_TEST(lambda_and_involution_are_cases_of_the_second_term)
+TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
 {
     static const char *const grids[] = {"5x6", "2x3x4"};
     struct case_head o = integer_head(grids[_i], 3, 3);
@@ -420,7 +396,7 @@ START_TEST(lambda_and_involution_are_cases_of_the_second_term)
     }
     equal(term(&o, false, true), y, N * c);
 
-    /* Step 2: involution, Ba its map [c][P]; its kernels at the opposite offset give another y. */
+    /* Step 2: involution, Ba its map [c][P]. */
     o.D = P;
     o.Ba = integers(33, c * P, 2);
     o.eb = identity_matrix(P);
@@ -429,15 +405,13 @@ START_TEST(lambda_and_involution_are_cases_of_the_second_term)
     equal(term(&o, false, true), convolved_by_token(&o, kappa), N * c);
     unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
 }
-END_TEST
 
 /* LiSA, Tab. 3c: local kernels of 2 r + 1 are Eq. 7 with tables that are zero beyond r, reversed: tables are indexed by
- * j - i, kernels by i - n.  With r = 5 they have all offsets.  Kernels that are not reversed, or larger tables, give
- * another y. */
-START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
+ * j - i, kernels by i - n.  With r = 5 they have all offsets. */
+TESTS(local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 5)
 {
     struct case_head o = integer_head("5x6", 3, 2), local = o;
-    ptrdiff_t r = _i;
+    ptrdiff_t r = _i + 1;
     local.eac = copy(o.eac, o.P * o.c * o.D);
     local.eb = copy(o.eb, o.P * o.D);
     for (ptrdiff_t dy = -4; dy <= 4; dy++)
@@ -460,7 +434,6 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
     o.la = rows_reversed(o.la, o.window.tokens, o.c * o.D);
     unequal(eq7(&local), eq10_local(&o), o.N * o.c);
 }
-END_TEST
 
 /* a [N][columns], moved from its grid to the first corner of a larger one; zeros elsewhere. */
 static real *in_the_corner(const grid *large, const grid *g, const real *a, size_t columns)
@@ -506,11 +479,11 @@ static real *eq10_in_the_corner(const struct case_head *o, const size_t *size, b
 }
 
 /* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + r points for an axis of n
- * tokens.  With one point fewer it wraps and differs. */
+ * tokens. */
 static const struct { const char *grid; size_t edge; } locals[] = {
     {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
 };
-START_TEST(a_local_kernel_is_a_global_one_with_zeros)
+TESTS(a_local_kernel_is_a_global_one_with_zeros, COUNT(locals))
 {
     struct case_head o = integer_head(locals[_i].grid, 2, 2);
     size_t size[GRID_AXES], shorter[GRID_AXES], reach = locals[_i].edge / 2;
@@ -523,10 +496,9 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
     equal(eq10_in_the_corner(&o, size, true), eq10_local(&o), o.N * o.c);
     if (reach) unequal(eq10_in_the_corner(&o, shorter, true), eq10_local(&o), o.N * o.c);
 }
-END_TEST
 
-/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term": if all channels share the tables, Eq. 7 is Eq. 5 with Ba. */
-START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
+/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term". */
+TESTS(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, PLACES)
 {
     struct case_head o = head_at(_i);
     share_tables(&o);
@@ -534,10 +506,9 @@ START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
     equal(eq7(&o), y, o.N * o.c);
     if (o.N > 1) unequal(eq6(&o), y, o.N * o.c);
 }
-END_TEST
 
 /* LiSA, below Eq. 5, Bb "directly encodes structural patterns": the term (Ra, Bb) depends on keys, not on values. */
-START_TEST(third_term_of_eq8_does_not_depend_on_values)
+TEST(third_term_of_eq8_does_not_depend_on_values)
 {
     struct case_head o = integer_head("5x6", 3, 2);
     real *y = term(&o, true, false);
@@ -546,10 +517,9 @@ START_TEST(third_term_of_eq8_does_not_depend_on_values)
     o.k = integers(31, o.N * o.c, 2);
     unequal(term(&o, true, false), y, o.N * o.c);
 }
-END_TEST
 
-/* LiSA, Eq. 5-10: y is the sum of y of each latent. */
-START_TEST(latents_add)
+/* LiSA, Eq. 5-10. */
+TESTS(latents_add, COUNT(equations) - 1)
 {
     struct case_head o = integer_head("3x4", 3, 3), one = o;
     size_t n = o.N * o.c;
@@ -565,16 +535,15 @@ START_TEST(latents_add)
         one.lb = column_of(o.lb, o.window.tokens, o.D, d);
         one.Ba = column_of(o.Ba, o.c, o.D, d);
         one.Bb = column_of(o.Bb, o.c, o.D, d);
-        sum = sum_of(sum, 1, equations[_i].y(&one), n);
+        sum = sum_of(sum, 1, equations[_i + 1].y(&one), n);
     }
-    equal(sum, equations[_i].y(&o), n);
+    equal(sum, equations[_i + 1].y(&o), n);
 }
-END_TEST
 
 /* ---- Sec. 4.3: LiSA ---------------------------------------------------- */
 
 /* LiSA, Eq. 9 is Eq. 7: on a grid padded to 2n - 1 points per axis nothing wraps. */
-START_TEST(eq9_is_eq7_by_zero_padding)
+TESTS(eq9_is_eq7_by_zero_padding, PLACES)
 {
     struct case_head o = head_at(_i);
     size_t size[GRID_AXES], shorter[GRID_AXES];
@@ -585,7 +554,6 @@ START_TEST(eq9_is_eq7_by_zero_padding)
     equal(eq10_in_the_corner(&o, size, false), eq7(&o), o.N * o.c);
     if (o.N > 1) unequal(eq10_in_the_corner(&o, shorter, false), eq7(&o), o.N * o.c);
 }
-END_TEST
 
 /* Tables of Eq. 7 that wrap: e at offset t is w at -t modulo the grid. */
 static void make_circulant(struct case_head *o)
@@ -599,17 +567,16 @@ static void make_circulant(struct case_head *o)
 }
 
 /* LiSA, Sec. 4.3: if the Toeplitz tables are circulant, e_t = w_{-t mod grid}, Eq. 7 is Eq. 10. */
-START_TEST(circular_is_linear_where_toeplitz_is_circulant)
+TESTS(circular_is_linear_where_toeplitz_is_circulant, PLACES)
 {
     struct case_head o = head_at(_i);
     make_circulant(&o);
     equal(eq10(&o), eq7(&o), o.N * o.c);
 }
-END_TEST
 
 /* LiSA, Sec. 4.3: with one latent, an entry that differs from its partner one period away changes y.  All data are
  * positive, so nothing cancels.  Two latents with equal key tables may differ and cancel. */
-START_TEST(circular_is_linear_nowhere_else)
+TEST(circular_is_linear_nowhere_else)
 {
     struct case_head o = integer_head("3x4", 2, 1);
     size_t n = o.N * o.c, middle = o.P / 2;
@@ -637,7 +604,6 @@ START_TEST(circular_is_linear_nowhere_else)
         o.eac[entry * o.c] -= 1;
     }
 
-    /* Two latents with equal key tables. */
     o = integer_head("3x4", 2, 2);
     real *t = integers(34, o.P, 2);
     for (size_t i = 0; i < o.N * o.c; i++) o.wa[2 * i + 1] = o.wa[2 * i];
@@ -648,11 +614,10 @@ START_TEST(circular_is_linear_nowhere_else)
     for (size_t entry = 0; entry < o.P; entry++) o.eb[2 * entry + 1] -= t[entry];
     equal(eq7(&o), eq10(&o), n);
 }
-END_TEST
 
 /* LiSA, Eq. 10: kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
  * border, and other outputs on each of its four sides. */
-START_TEST(circular_differs_from_linear_at_the_border_only)
+TESTS(circular_differs_from_linear_at_the_border_only, 4)
 {
     struct case_head o = integer_head("7x9", 2, 1);
     size_t c = o.c, r = (size_t)_i, side[4] = {0};
@@ -681,16 +646,14 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
     }
     for (int s = 0; s < 4; s++) ck_assert((side[s] > 0) == (r > 0));
 }
-END_TEST
 
-/* A cyclic shift of the tokens: token i of the result was token i - step. */
 static void shift(size_t *from, const grid *g, const size_t step[GRID_AXES])
 {
     for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
 }
 
-/* LiSA, Sec. 4.3, circulant matrices: a cyclic shift of the tokens shifts y of Eq. 10, but not of other equations. */
-START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
+/* LiSA, Sec. 4.3, circulant matrices: y of other equations does not shift. */
+TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30] = {0};
@@ -703,10 +666,9 @@ START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
         else unequal(y_moved, moved_y, o.N * o.c);
     }
 }
-END_TEST
 
 /* LiSA, Sec. 1 and 4.1, translation invariance: if an object of 2 x 3 tokens among zeros moves, y moves with it. */
-START_TEST(output_follows_an_object)
+TESTS(output_follows_an_object, COUNT(equations))
 {
     struct case_head o = integer_head("5x6", 3, 2);
     size_t from[30];
@@ -723,11 +685,10 @@ START_TEST(output_follows_an_object)
     ck_assert(largest(y, o.N * o.c) > 0);
     equal(equations[_i].y(&p), rows_in_order(y, from, o.N, o.c), o.N * o.c);
 }
-END_TEST
 
 /* LiSA, below Eq. 9: permuting channels of v and rows of Bb permutes y.  Permuting channels of q and k, with their
  * kernels and rows of Ba, has no effect. */
-START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
+TEST(value_kernels_are_shared_and_key_kernels_depthwise)
 {
     struct case_head o = integer_head("5x6", 3, 2), values = o, keys = o;
     size_t N = o.N, c = o.c, D = o.D;
@@ -755,7 +716,6 @@ START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
     keys.wa = o.wa;
     unequal(eq10(&keys), y, N * c);
 }
-END_TEST
 
 /* ---- appendix B: another resolution ------------------------------------ */
 
@@ -806,7 +766,7 @@ static double resampling_error(const grid *fine)
 }
 
 /* LiSA, appendix B: adding zeros to the spectrum of W keeps a sum of waves below n/2 per axis; higher waves alias. */
-START_TEST(resampling_w_is_exact_for_band_limited_kernels)
+TESTS(resampling_w_is_exact_for_band_limited_kernels, COUNT(resolution))
 {
     grid coarse, fine;
     succeeds(grid_parse(&coarse, resolution[_i].coarse));
@@ -822,11 +782,10 @@ START_TEST(resampling_w_is_exact_for_band_limited_kernels)
     truth = sampled(&fine, band, 5);
     beyond("waves beyond the band", largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
 }
-END_TEST
 
 /* LiSA, appendix B, leaves open the middle bin: we keep cos(2 pi 7 t) on 14 points.  A sine of that frequency is zero
  * at every token. */
-START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
+TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 {
     grid coarse, fine;
     succeeds(grid_parse(&coarse, "14"));
@@ -837,11 +796,10 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
     double error = largest_difference(interpolated(&fine, &coarse, w), expected, 24);
     within("cosine of the middle bin", error, resampling_error(&fine));
 }
-END_TEST
 
 /* LiSA, appendix B, "simple interpolation" of the values of W: with M tokens instead of N, y is (M/N)^2 times larger,
  * 8.6 from 14 x 14 to 24 x 24.  regrid divides W by M/N.  Tolerance: sums of N and M terms, and resampling. */
-START_TEST(resampled_w_must_shrink_as_tokens_grow)
+TEST(resampled_w_must_shrink_as_tokens_grow)
 {
     struct case_head coarse = {.c = 1, .D = 1}, fine = coarse;
     succeeds(grid_parse(&coarse.grid, "14x14"));
@@ -867,55 +825,7 @@ START_TEST(resampled_w_must_shrink_as_tokens_grow)
     for (size_t n = 0; n < 576; n++) fine.wa[n] /= (real)growth;
     within("W divided by M/N", largest_difference(eq10(&fine), y, 1), allowed);
 }
-END_TEST
 
 /* ---- the suite --------------------------------------------------------- */
 
-int main(void)
-{
-    Suite *suite = suite_create("LiSA, theorems");
-    int each = (int)COUNT(equations);
-
-    TCase *biases = add_case(suite, "Sec. 4.1, convolutional inductive biases");
-    tcase_add_test(biases, toeplitz_matrix_reads_as_printed);
-    tcase_add_loop_test(biases, rpe_sees_token_order, 0, each);
-    tcase_add_loop_test(biases, eq4_without_rpe_is_linear_attention, 0, PLACES);
-    tcase_add_loop_test(biases, toeplitz_times_vector_is_a_global_convolution, 0, PLACES);
-    tcase_add_loop_test(biases, eq4_is_convolutions_of_key_times_value, 0, PLACES);
-    tcase_add_loop_test(biases, eq4_can_be_a_sobel_or_laplacian_filter, 0, 2);
-    tcase_add_loop_test(biases, a_softmax_makes_no_gradient_filter, 0, 2);
-    tcase_add_loop_test(biases, both_orders_of_eq5_agree, 0, PLACES);
-    tcase_add_test(biases, eq5_with_a_latent_per_offset_is_eq4);
-    tcase_add_test(biases, impulse_in_v_reads_back_the_attention_kernel);
-    tcase_add_loop_test(biases, output_is_linear_in_the_values, 0, each);
-    tcase_add_loop_test(biases, output_is_linear_in_the_query, 0, each);
-    tcase_add_loop_test(biases, scale_of_query_and_key_has_no_effect, 0, each);
-
-    TCase *expressivity = add_case(suite, "Sec. 4.2, expressivity");
-    tcase_add_loop_test(expressivity, eq6_is_the_hadamard_correlation_read_by_rpes, 0, PLACES);
-    tcase_add_loop_test(expressivity, eq6_with_shared_rpes_is_eq5, 0, PLACES);
-    tcase_add_loop_test(expressivity, four_terms_of_eq8_sum_to_eq7, 0, PLACES);
-    tcase_add_loop_test(expressivity, last_term_of_eq8_is_a_linear_map_of_the_query, 0, PLACES);
-    tcase_add_loop_test(expressivity, second_term_of_eq8_is_a_query_driven_convolution, 0, PLACES);
-    tcase_add_loop_test(expressivity, lambda_and_involution_are_cases_of_the_second_term, 0, 2);
-    tcase_add_loop_test(expressivity, local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 1, 6);
-    tcase_add_loop_test(expressivity, a_local_kernel_is_a_global_one_with_zeros, 0, (int)COUNT(locals));
-    tcase_add_loop_test(expressivity, eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, 0, PLACES);
-    tcase_add_test(expressivity, third_term_of_eq8_does_not_depend_on_values);
-    tcase_add_loop_test(expressivity, latents_add, 1, each);
-
-    TCase *circular = add_case(suite, "Sec. 4.3, LiSA");
-    tcase_add_loop_test(circular, eq9_is_eq7_by_zero_padding, 0, PLACES);
-    tcase_add_loop_test(circular, circular_is_linear_where_toeplitz_is_circulant, 0, PLACES);
-    tcase_add_test(circular, circular_is_linear_nowhere_else);
-    tcase_add_loop_test(circular, circular_differs_from_linear_at_the_border_only, 0, 4);
-    tcase_add_test(circular, circular_shift_of_tokens_shifts_eq10_alone);
-    tcase_add_loop_test(circular, output_follows_an_object, 0, each);
-    tcase_add_test(circular, value_kernels_are_shared_and_key_kernels_depthwise);
-
-    TCase *resolutions = add_case(suite, "appendix B, another resolution");
-    tcase_add_loop_test(resolutions, resampling_w_is_exact_for_band_limited_kernels, 0, (int)COUNT(resolution));
-    tcase_add_test(resolutions, middle_bin_of_an_even_grid_is_kept_as_a_cosine);
-    tcase_add_test(resolutions, resampled_w_must_shrink_as_tokens_grow);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("LiSA, theorems"); }

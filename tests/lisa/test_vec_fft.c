@@ -4,10 +4,7 @@
  * factors are rounded once: an error of (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Errors of unitary stages add,
  * so the prime factors of n bound larger radices too.  FFTW counts 7 log2 n (Higham 2002, Theorem 24.2). */
 
-#include <math.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../fast/circulant.h"
 #include "../../fast/tuned/lisa/fft.h"
 #include "../../fast/tuned/lisa/vec_grid.h"
@@ -60,7 +57,6 @@ static void free_points(void)
     while (allocations) memory_free(allocated[--allocations]);
 }
 
-/* The same points in FFTW's layout, [n][L][re, im]. */
 static real *interleaved(const real *a, size_t n)
 {
     real *z = points(n);
@@ -81,8 +77,6 @@ static double relative_length(const real *a, const real *b, size_t n)
     }
     return sqrt(difference) / sqrt(length);
 }
-
-/* ---- a transform by itself --------------------------------------------- */
 
 /* Prepares and loads a transform of n points; the arena owns its tables. */
 static struct arena ready(struct vec_fft *fft, size_t n)
@@ -133,7 +127,7 @@ static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
 
 /* Equal to FFTW for every n up to 256 without a prime factor beyond 7, both directions, in place, out of place and with
  * a stride.  Tolerance: both bounds above; an input off by 1e-3 exceeds the first one for each n. */
-START_TEST(every_lane_equals_fftw)
+TEST(every_lane_equals_fftw)
 {
     double share = 0, usual = 0, noticed = INFINITY;
     for (size_t n = 1; n <= LONGEST; n++) {
@@ -147,7 +141,6 @@ START_TEST(every_lane_equals_fftw)
             succeeds(fft_load(&fft, 1, &n, LANES, z));
             fft_run(&fft, z, inverse);
 
-            /* Out of place, to every third point; then in place. */
             transform(&lane, wide, 3, a, 1, inverse, line);
             for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
             real *y = interleaved(b, n);
@@ -172,7 +165,6 @@ START_TEST(every_lane_equals_fftw)
     within("    share of the statistical bound", usual, 1);
     beyond("with one input off by 1e-3", noticed, 1);
 }
-END_TEST
 
 /* Half a spectrum, product and inverse equal the circular sum with two real kernels and, with the padding of
  * circulant.h, the sum that does not wrap.  Tolerance: three transforms and two roundings of a spectrum of norm
@@ -183,7 +175,7 @@ static const struct { const char *grid; bool wraps, one_for_all; } convolution[]
     {"6x1", false, false}, {"1x13", true, true}, {"2x3x11", true, false},
 };
 
-START_TEST(grid_convolution_is_the_sum_over_tokens)
+TESTS(grid_convolution_is_the_sum_over_tokens, COUNT(convolution))
 {
     bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
     struct arena arena = arena_open(1);
@@ -244,10 +236,9 @@ START_TEST(grid_convolution_is_the_sum_over_tokens)
     free_points();
     arena_release(&arena);
 }
-END_TEST
 
 /* A size of 0, or with a prime factor beyond 7, is an error, and so is a lack of memory. */
-START_TEST(other_sizes_are_rejected)
+TEST(other_sizes_are_rejected)
 {
     static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
     struct vec_fft fft;
@@ -266,15 +257,5 @@ START_TEST(other_sizes_are_rejected)
     rejected(s, STATUS_FAILURE, "memory");
     ck_assert_uint_eq(memory_in_use(), before);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("vec_fft");
-    TCase *line = add_case(suite, "one axis");
-    tcase_add_test(line, every_lane_equals_fftw);
-    tcase_add_test(line, other_sizes_are_rejected);
-    TCase *axes = add_case(suite, "grids");
-    tcase_add_loop_test(axes, grid_convolution_is_the_sum_over_tokens, 0, (int)COUNT(convolution));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("vec_fft"); }

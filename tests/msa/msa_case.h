@@ -3,8 +3,6 @@
 #ifndef TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
 #define TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
 
-#include <math.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../reference/msa.h"
 

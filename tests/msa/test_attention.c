@@ -3,16 +3,11 @@
  * i queries, j keys (n of them), c channels, u unit roundoff.  An output is a mean of values, so its error is relative
  * to the largest |value|.  If a comment gives no tolerance, it is that of tolerance() below. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../fast/tuned/exponential.h"
 #include "../../naive/attention.h"
 #include "../../fast/attention.h"
 #include "../../fast/tuned/attention.h"
-#include "../../reference/runtime/memory.h"
 
 /* ---- inputs ---------------------------------------------------------- */
 
@@ -234,8 +229,6 @@ static void holds(const char *what, const struct arrays *x, const real *y)
 
 /* ---- the forms are equal ---------------------------------------------- */
 
-/* All sizes 1; primes; a last tile one short or one over; queries that fill a vector, one fewer and one more; more
- * queries than keys and fewer; every remainder of channels and keys modulo 8; strides of projections. */
 static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
     {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
     {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
@@ -246,9 +239,8 @@ static const struct { size_t queries, keys, channels, stride; bool bias, made; }
     {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
 };
 
-/* LiSA, Eq. 1 and 3, with and without a bias, keys and values from arrays or from a callback.  If the value with the
- * largest weight is off by 1, the mean of n values moves by at least 1/n, and the test detects it. */
-START_TEST(tiled_attention_is_the_equation)
+/* LiSA, Eq. 1 and 3, with and without a bias, keys and values from arrays or from a callback. */
+TESTS(tiled_attention_is_the_equation, COUNT(size))
 {
     char what[96];
     struct arrays x = arrays(size[_i].queries, size[_i].keys, size[_i].channels, size[_i].stride);
@@ -271,9 +263,8 @@ START_TEST(tiled_attention_is_the_equation)
     beyond("one entry of one value", apart(&x, tiled(&x), expected), tolerance(&x));
     beyond("    plain", apart(&x, plain(&x), expected), tolerance(&x));
 }
-END_TEST
 
-/* Grids and windows of them.  e has `columns` columns; one is used. */
+/* e has `columns` columns; one is used. */
 static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
     {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
     {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
@@ -328,7 +319,7 @@ static real *written_out(const struct position *p)
 
 /* LiSA, Eq. 2: the reversed table gives R for any block of queries and tile of keys, on a grid or a window of it.  It
  * is read by vectors and writes at most one vector past its rows. */
-START_TEST(the_reversed_table_is_the_toeplitz_matrix)
+TESTS(the_reversed_table_is_the_toeplitz_matrix, COUNT(embedding))
 {
     struct position p = position(_i);
     struct attention_rpe rpe;
@@ -358,7 +349,6 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
     arena_release(&arena);
     ck_assert_uint_eq(memory_in_use(), 0);
 }
-END_TEST
 
 /* ---- theorems -------------------------------------------------------- */
 
@@ -372,7 +362,7 @@ static real *move_rows(const real *a, size_t count, size_t width)
 
 /* LiSA, Sec. 3, below Eq. 1, and Eq. 3: permuted tokens give permuted outputs, but not with a relative position
  * embedding. */
-START_TEST(self_attention_ignores_the_order_of_tokens)
+TESTS(self_attention_ignores_the_order_of_tokens, FORMS)
 {
     size_t N = 11 * 13, c = 6;
     grid g;
@@ -388,10 +378,9 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
     toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
     beyond("with an embedding", apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), 0.1);
 }
-END_TEST
 
 /* Outputs do not depend on which queries share a call, a vector or a group. */
-START_TEST(blocks_of_queries_change_no_bit)
+TEST(blocks_of_queries_change_no_bit)
 {
     static const size_t block[] = {1, 7, 48, ATTENTION_BLOCK, 211};
     struct arrays x = arrays(211, 150, 10, 30);
@@ -402,20 +391,18 @@ START_TEST(blocks_of_queries_change_no_bit)
     for (size_t b = 0; b < COUNT(block); b++)
         ck_assert_mem_eq(tiled_in_blocks(problem(&x), block[b]), whole, x.queries * x.channels * sizeof *whole);
 }
-END_TEST
 
-/* Constant values give the constant.  Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
-START_TEST(weights_sum_to_one)
+/* Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
+TESTS(weights_sum_to_one, FORMS)
 {
     struct arrays x = arrays(50, 333, 4, 4);
     x.v = filled(x.keys * x.stride, 1);
     real *ones = filled(x.queries * x.channels, 1);
     within(form_name[_i], apart(&x, form[_i](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
 }
-END_TEST
 
 /* Exact: weights are 2^0 = 1, sums of small integers are exact, and only the division rounds. */
-START_TEST(equal_scores_give_the_mean)
+TEST(equal_scores_give_the_mean)
 {
     static const size_t keys[] = {1, 2, 63, 64, 65, 300};
     for (size_t n = 0; n < COUNT(keys); n++) {
@@ -430,23 +417,9 @@ START_TEST(equal_scores_give_the_mean)
         }
     }
 }
-END_TEST
-
-/* HiLo, Sec. 3: repeating every key and value 4 times changes nothing.  Lo-Fi's pooled keys need this. */
-START_TEST(repeated_keys_leave_the_mean)
-{
-    struct arrays x = arrays(30, 49, 16, 16), z = x;
-    size_t from[4 * 49];
-    z.keys = 4 * x.keys;
-    for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
-    z.k = rows_in_order(x.k, from, z.keys, x.stride);
-    z.v = rows_in_order(x.v, from, z.keys, x.stride);
-    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-}
-END_TEST
 
 /* A constant per query, added to all its scores, changes nothing.  The tolerance counts it as part of the score. */
-START_TEST(a_constant_score_changes_nothing)
+TESTS(a_constant_score_changes_nothing, FORMS)
 {
     struct arrays x = arrays(40, 130, 8, 8), z = x;
     z.r = zeros(x.queries * x.keys);
@@ -457,11 +430,10 @@ START_TEST(a_constant_score_changes_nothing)
         for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
     beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
-END_TEST
 
 /* The largest score has all the weight at either end of the keys, also if all scores are far below 0 (keys from -300
  * on).  The other weights are below 2^-126, so 0. */
-START_TEST(large_scores_do_not_overflow)
+TESTS(large_scores_do_not_overflow, FORMS)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
     for (size_t n = 0; n < 2 * COUNT(scale); n++) {
@@ -475,10 +447,9 @@ START_TEST(large_scores_do_not_overflow)
             ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
     }
 }
-END_TEST
 
 /* Scores rise through all keys, faster for later queries; the keys fill one stretch of tiles, or several. */
-START_TEST(rising_scores_are_rescaled)
+TESTS(rising_scores_are_rescaled, 2)
 {
     static const size_t keys[] = {400, 2000};
     struct arrays x = arrays(60, keys[_i], 8, 8);
@@ -490,14 +461,13 @@ START_TEST(rising_scores_are_rescaled)
         holds("    root mean square", &x, form[f](&x));
     }
 }
-END_TEST
 
 /* Scores of three tiles, in units of a step. */
 static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
 
 /* Scores rise or fall by up to 127 powers of two (8 times as many in double) between two tiles; values about 1 and
  * about 2^100 (2^800).  The running maximum may lag by 2^8; sums then stay below n 2^8 times the largest value. */
-START_TEST(steps_between_tiles_are_rescaled)
+TESTS(steps_between_tiles_are_rescaled, COUNT(stairs))
 {
     static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
     const int wide = sizeof(real) == 4 ? 1 : 8;
@@ -517,12 +487,11 @@ START_TEST(steps_between_tiles_are_rescaled)
         }
     }
 }
-END_TEST
 
 /* Root mean square error for values in [1, 2).  A sum of n equal terms errs by u sqrt(n) / 3, the mean of m such sums
  * by 1 / sqrt(m) of that.  With b = 96 terms per tile, s tiles per stretch and r stretches: (b / t + s / r + r) / 9 in
  * u^2, in numerator and denominator, and 1 / 3 for the division.  One running sum would err by 19 u and 59 u. */
-START_TEST(tiles_are_summed_from_zero)
+TESTS(tiles_are_summed_from_zero, 2)
 {
     static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
     struct arrays x = arrays(many[_i].queries, many[_i].keys, 32, 32);
@@ -531,10 +500,9 @@ START_TEST(tiles_are_summed_from_zero)
     within("root mean square error", mean_error_of(&x, tiled(&x)),
            chance(x.queries * x.channels) * sqrt(2 * (b / t + s / r + r) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
 }
-END_TEST
 
-/* For each of 151 keys: a score 1000 above the others has all the weight.  A form that misses it overflows. */
-START_TEST(one_large_score_is_found_anywhere)
+/* For each of 151 keys: a score 1000 above the others has all the weight. */
+TESTS(one_large_score_is_found_anywhere, FORMS)
 {
     for (size_t j = 0; j < 151; j++) {
         struct arrays x = arrays(3, 151, 2, 2);
@@ -545,11 +513,10 @@ START_TEST(one_large_score_is_found_anywhere)
             ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
     }
 }
-END_TEST
 
 /* Keys with a score of -inf, one of them a whole tile, have no effect.  A query without any key is NaN, its neighbours
  * are not. */
-START_TEST(minus_infinity_removes_a_key)
+TESTS(minus_infinity_removes_a_key, FORMS)
 {
     size_t away = 70;
     struct arrays x = arrays(21, 200, 8, 8), left = x;
@@ -564,11 +531,10 @@ START_TEST(minus_infinity_removes_a_key)
     within(form_name[_i], apart(&left, y, form[_i](&left)), tolerance(&left));
     for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
 }
-END_TEST
 
 /* A NaN in a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others.
  * A score of +inf makes its row NaN. */
-START_TEST(nan_reaches_the_output)
+TESTS(nan_reaches_the_output, FORMS)
 {
     for (size_t at = 0; at < 150; at += 7)
         for (int where = 0; where < 5; where++) {
@@ -590,13 +556,12 @@ START_TEST(nan_reaches_the_output)
                 }
         }
 }
-END_TEST
 
 /* ---- workspace, blocks, exponential ------------------------------------ */
 
 /* The workspace depends only on channels and block.  For 64 channels it is smaller than the scores of 200 tokens.
  * Sizes that overflow are rejected. */
-START_TEST(workspace_does_not_depend_on_the_number_of_tokens)
+TEST(workspace_does_not_depend_on_the_number_of_tokens)
 {
     size_t reals, twice, huge = (size_t)-1 / 2;
     ck_assert(attention_fast_workspace(&reals, 64, ATTENTION_BLOCK));
@@ -609,11 +574,10 @@ START_TEST(workspace_does_not_depend_on_the_number_of_tokens)
     ck_assert(!attention_fast_workspace(&reals, huge / 4, huge / 4));
     ck_assert(!attention_fast_workspace(&reals, 63, ((size_t)-1 / 128 + 1) * LANES));   /* wraps to a small size */
 }
-END_TEST
 
 /* A query needs 2 channels + 2 numbers for itself and its sums.  Only a block of one group may exceed the cache.  3136
  * queries of 96 channels make 5 blocks of 672, or an even number of blocks for two threads. */
-START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
+TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
 {
     size_t group = 3 * LANES;
     for (size_t queries = 1; queries <= 4000; queries += 119)
@@ -627,7 +591,6 @@ START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
     if (sizeof(real) == sizeof(float) && LANES == 16) ck_assert_uint_eq(attention_block(3136, 96, 1, 1), 672);
     ck_assert_uint_eq(((3136 - 1) / attention_block(3136, 96, 1, 2) + 1) % 2, 0);
 }
-END_TEST
 
 static real exp2_of(real x)
 {
@@ -637,7 +600,7 @@ static real exp2_of(real x)
 
 /* Tolerance 1.5 ulp: 0.5 for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, its
  * coefficients and the product, 1.5 u + 0.6 u + u; 0.04 for the polynomial.  Integer arguments are exact. */
-START_TEST(powers_of_two_are_within_one_and_a_half_ulp)
+TEST(powers_of_two_are_within_one_and_a_half_ulp)
 {
     const double lowest = sizeof(real) == 4 ? -126 : -1022, range[][2] = {{lowest, 9}, {-1, 1}};
     const int points = 1000000;
@@ -656,10 +619,9 @@ START_TEST(powers_of_two_are_within_one_and_a_half_ulp)
     }
     for (int k = (int)lowest; k <= 9; k++) ck_assert(exp2_of((real)k) == (real)ldexp(1, k));
 }
-END_TEST
 
 /* The result is 0 below the normal numbers, also at -inf; NaN stays NaN. */
-START_TEST(powers_of_two_underflow_to_zero)
+TEST(powers_of_two_underflow_to_zero)
 {
     static const double factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
     const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6;
@@ -667,34 +629,5 @@ START_TEST(powers_of_two_underflow_to_zero)
     ck_assert(exp2_of(-INFINITY) == 0);
     ck_assert(isnan(exp2_of(NAN)) && isnan(exp2_of(-NAN)));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("Attention");
-    TCase *equal = add_case(suite, "two forms, one result");
-    tcase_add_loop_test(equal, tiled_attention_is_the_equation, 0, (int)COUNT(size));
-    tcase_add_loop_test(equal, the_reversed_table_is_the_toeplitz_matrix, 0, (int)COUNT(embedding));
-
-    TCase *theorems = add_case(suite, "theorems");
-    tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
-    tcase_add_test(theorems, blocks_of_queries_change_no_bit);
-    tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
-    tcase_add_test(theorems, equal_scores_give_the_mean);
-    tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
-    tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
-    tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
-    tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);
-    tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
-    tcase_add_loop_test(theorems, tiles_are_summed_from_zero, 0, 2);
-    tcase_add_loop_test(theorems, one_large_score_is_found_anywhere, 0, FORMS);
-    tcase_add_loop_test(theorems, minus_infinity_removes_a_key, 0, FORMS);
-    tcase_add_loop_test(theorems, nan_reaches_the_output, 0, FORMS);
-
-    TCase *parts = add_case(suite, "workspace, blocks, exponential");
-    tcase_add_test(parts, workspace_does_not_depend_on_the_number_of_tokens);
-    tcase_add_test(parts, blocks_of_queries_fit_the_cache_and_are_shared_evenly);
-    tcase_add_test(parts, powers_of_two_are_within_one_and_a_half_ulp);
-    tcase_add_test(parts, powers_of_two_underflow_to_zero);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("Attention"); }

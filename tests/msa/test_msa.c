@@ -2,8 +2,6 @@
  *
  * Also compiled over the exact field.  Sizes, golden vectors and costs are in test_msa_golden.c. */
 
-#include <stdio.h>
-#include <string.h>
 #include "msa_case.h"
 
 static const char *const forms[] = {"naive", "plain", "fast"};
@@ -43,7 +41,7 @@ static real *by_coordinates(struct fixture *t, size_t H, size_t W, size_t h, siz
  * of 0 changes no bit; any other changes the result.  Tolerance: twice that of two forms. */
 static const struct { size_t H, W, s; } plane[] = {{6, 9, 3}, {4, 4, 4}, {10, 5, 5}, {1, 3, 1}, {7, 14, 7},
                                                {9, 9, 3}, {12, 6, 3}};
-START_TEST(shifted_windows_by_coordinates)
+TESTS(shifted_windows_by_coordinates, COUNT(plane))
 {
     size_t H = plane[_i].H, W = plane[_i].W, s = plane[_i].s;
     char options[120], plain[80];
@@ -61,12 +59,11 @@ START_TEST(shifted_windows_by_coordinates)
         }
     }
 }
-END_TEST
 
 /* ELSA, Eq. 8 and App. C, with factors 1 and summands 0: head map block is plain self-attention.  With modulo, channel
  * a + 3 n is channel 2 a + n of plain self-attention, if the value rows of w_qkv are permuted alike.
  * Tolerance: twice that of two forms. */
-START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
+TEST(a_ghost_head_of_zeros_leaves_the_weights)
 {
     enum { N = 15, C = 6, h = 3 };
     struct fixture plain = fixture("--grid 3x5 --heads 3", &msa, 1, C, "", "b_qkv w_o");
@@ -90,11 +87,10 @@ START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
         beyond("    with sums", relative_difference(fixture_run(&sums, forms[f], 1), y, N * C), 0.01);
     }
 }
-END_TEST
 
 /* ELSA, Eq. 8: with lambda = 0, ghost_mul may be absent and has no effect.  Random parameters include the tensors only
  * if an option asks for them; a file may have them without options. */
-START_TEST(ghost_heads_are_optional)
+TEST(ghost_heads_are_optional)
 {
     struct fixture both = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "");
     struct fixture alone = fixture("--grid 3x5 --heads 2 --lambda 0", &msa, 1, 4, "", "ghost_mul");
@@ -113,10 +109,9 @@ START_TEST(ghost_heads_are_optional)
     rejected(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT,
              "tensor ghost_add: found without ghost_mul");
 }
-END_TEST
 
 /* R with one column gives the same bits as that column repeated for every head. */
-START_TEST(one_embedding_serves_all_heads)
+TEST(one_embedding_serves_all_heads)
 {
     enum { P = 7 * 9, C = 8 };
     struct fixture t = fixture("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
@@ -131,15 +126,5 @@ START_TEST(one_embedding_serves_all_heads)
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(memcmp(fixture_run(&t, forms[f], 1), fixture_run(&u, forms[f], 1), t.outputs * sizeof(real)));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("msa");
-    TCase *theorems = add_case(suite, "theorems");
-    tcase_add_loop_test(theorems, shifted_windows_by_coordinates, 0, (int)COUNT(plane));
-    tcase_add_test(theorems, a_ghost_head_of_zeros_leaves_the_weights);
-    tcase_add_test(theorems, ghost_heads_are_optional);
-    tcase_add_test(theorems, one_embedding_serves_all_heads);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("msa"); }

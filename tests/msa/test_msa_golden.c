@@ -2,12 +2,9 @@
  *
  * Tests that are also compiled over the exact field are in test_msa.c. */
 
-#include <string.h>
 #include "../support/battery.h"
 #include "msa_case.h"
 
-/* Grids of one to three axes; windows, shifted and not; ghost heads; biases and R left out; channels that do not fill
- * vectors; more queries than a block; more images than a chunk. */
 static const struct battery_case sizes[] = {
     {"--grid 1", 1, 1, "", ""},
     {"--grid 7 --heads 3", 2, 6, "", ""},
@@ -44,12 +41,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const char *const golden[] = {
-    "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
-    "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
-    "msa_public", "msa_public_shift", NULL,
-};
-
 /* PyTorch projects x itself: sqrt C for the projections, whose errors scores of at most 12 multiply. */
 static double golden_tolerance(struct fixture *t)
 {
@@ -78,7 +69,6 @@ static const struct battery_case counted[] = {
     {0},
 };
 
-/* One and two heads, with and without R, with and without a ghost head. */
 static const struct battery_case memory[] = {
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o rpe"},
     {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o"},
@@ -118,7 +108,7 @@ static double stated(const struct problem *p, const struct form *form)
 static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
     {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
 };
-START_TEST(pairs_across_a_seam_are_not_multiplied)
+TESTS(pairs_across_a_seam_are_not_multiplied, COUNT(pairs))
 {
     struct fixture t = fixture(counted[_i].options, &msa, counted[_i].batch, counted[_i].channels, "", "");
     const struct msa_problem m = msa_resolved(&t.problem);
@@ -135,10 +125,9 @@ START_TEST(pairs_across_a_seam_are_not_multiplied)
     ck_assert(fixture_cores(&t, operator_form(&msa, "naive")) == products * all + B * (double)m.heads.h * all);
     ck_assert(fixture_cores(&t, operator_form(&msa, "plain")) >= products * (double)seen);
 }
-END_TEST
 
 /* ghost_add with --window is an error, and so is a power without a value. */
-START_TEST(ghost_heads_reject_windows_and_undefined_powers)
+TEST(ghost_heads_reject_windows_and_undefined_powers)
 {
     struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");
     struct problem p;
@@ -149,19 +138,13 @@ START_TEST(ghost_heads_reject_windows_and_undefined_powers)
     rejected(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
     memory_free(block);
 }
-END_TEST
 
 int main(void)
 {
     static const struct battery tables = {
         .operator = &msa, .tolerance = msa_tolerance, .golden_fixture = golden_tolerance, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
+        .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };
-    Suite *suite = suite_create("msa, forms and golden vectors");
-    add_battery(suite, &tables);
-    TCase *special = add_case(suite, "errors and pairs");
-    tcase_add_loop_test(special, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(special, ghost_heads_reject_windows_and_undefined_powers);
-    return run_suite(suite);
+    return run_battery("msa, forms and golden vectors", &tables);
 }

@@ -3,16 +3,11 @@
  * A layer has one form, so this file restates its equation: in double, by coordinates, one output at a time.
  * test_properties.c tests the properties of all operators for layers, too. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
 /* ---- layers by coordinates ------------------------------------------- */
 
-/* A problem and its input. */
 struct input {
     const struct problem *p;
     const real *x;
@@ -216,8 +211,6 @@ static double expected_head(const struct input *t, size_t b, size_t n, size_t k)
 
 typedef double entry(const struct input *, size_t b, size_t n, size_t c);
 
-/* Overlaps, gaps, paddings; one to three axes; windows larger than the grid; channels that are no multiple of a vector;
- * several images; no biases. */
 static const struct { const struct declaration *layer; entry *expected; const char *options; size_t batch, channels;
                       const char *sizes, *without; } layer[] = {
     {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
@@ -264,7 +257,6 @@ static struct fixture random_layer(int n)
                    layer[n].without);
 }
 
-/* y by an equation above. */
 static real *expected_output(const struct fixture *t, entry *expected)
 {
     const struct problem *p = &t->problem;
@@ -293,7 +285,7 @@ static void holds(const struct fixture *t, const char *what, const real *expecte
           statistical_bound(p, kappa, form, other));
 }
 
-START_TEST(layers_equal_their_equations)
+TESTS(layers_equal_their_equations, COUNT(layer))
 {
     struct fixture t = random_layer(_i);
     char what[160];
@@ -305,10 +297,9 @@ START_TEST(layers_equal_their_equations)
     }
     ck_assert(largest(expected, t.outputs) > 0);
 }
-END_TEST
 
 /* Each term of the formula changes the count at these sizes. */
-START_TEST(layer_formulas_count_multiply_adds)
+TEST(layer_formulas_count_multiply_adds)
 {
     static const struct { const char *options; const struct declaration *d; size_t B, C; const char *sizes;
                           double cost; } row[] = {
@@ -327,7 +318,6 @@ START_TEST(layer_formulas_count_multiply_adds)
         ck_assert_msg(form_multiply_adds(operator_form_at(row[n].d, 0), &p) == row[n].cost, "%s", row[n].d->name);
     }
 }
-END_TEST
 
 /* ---- deformable sampling ---------------------------------------------- */
 
@@ -341,7 +331,7 @@ static struct fixture moved_by(double dy, double dx)
 }
 
 /* Without offsets it is a patch layer with the norm folded into its weights, and GELU. */
-START_TEST(deform_without_offsets_is_a_convolution)
+TEST(deform_without_offsets_is_a_convolution)
 {
     struct fixture t = moved_by(0, 0), conv = fixture("--grid 6x8 --size 2 --channels 14", &layer_patch, 2, 7, "", "");
     memcpy(conv.x, t.x, t.inputs * sizeof *t.x);
@@ -356,10 +346,9 @@ START_TEST(deform_without_offsets_is_a_convolution)
     for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)expected_gelu((double)y[i]);
     holds(&t, "no offsets", y, 2);
 }
-END_TEST
 
 /* Output (i, j) reads (i + dy, j + dx), or zeros outside.  Exact, since the weights are 1 and 0. */
-START_TEST(whole_offsets_shift_the_plane)
+TEST(whole_offsets_shift_the_plane)
 {
     static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
     struct fixture still = moved_by(0, 0);
@@ -374,23 +363,21 @@ START_TEST(whole_offsets_shift_the_plane)
         equal(fixture_run(&t, "layer", 1), fixture_run_on(&still, "layer", 1, x), t.outputs);
     }
 }
-END_TEST
 
 /* NaN offsets give NaN; huge ones read zeros. */
-START_TEST(nan_offsets_give_nan)
+TEST(nan_offsets_give_nan)
 {
     struct fixture t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
     equal(fixture_run(&t, "layer", 1), fixture_run(&far, "layer", 1), t.outputs);
     real *y = fixture_run(&none, "layer", 1);
     for (size_t i = 0; i < t.outputs; i++) ck_assert(isnan((double)y[i]));
 }
-END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
 /* HiLo, Sec. 4.2.  With positive weights and equal tokens, outputs are equal; with a zero-padded convolution they are
  * smaller at an edge and smallest at a corner.  A token reaches itself, or 3 x 3.  Tolerance: 32 sqrt(T) u, T = 128. */
-START_TEST(zero_padding_reveals_the_border)
+TEST(zero_padding_reveals_the_border)
 {
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
     static const char *const weights[] = {"w_1", "w_2", "conv_w"};
@@ -416,26 +403,9 @@ START_TEST(zero_padding_reveals_the_border)
         if (convolution) ck_assert(y[0] < (real)0.99 * y[C] && y[0] < (real)0.99 * y[EDGE * C]);
     }
 }
-END_TEST
-
-/* The gain cancels the norm of this patch (mean 0); the map takes channel 0 of each token. */
-START_TEST(merge_reads_columns_first)
-{
-    struct fixture t = fixture("--grid 2x2", &layer_merge, 1, 2, "", "");
-    static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
-                                    {(real)1.5, (real)-1.5}};
-    for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
-    fixture_fill(&t, "w", 0);
-    for (size_t d = 0; d < 4; d++) fixture_tensor(&t, "w")[d * 8 + 2 * d] = 1;
-    fixture_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
-    fixture_fill(&t, "norm_b", 0);
-    const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
-    within("columns first", relative_difference(fixture_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
-}
-END_TEST
 
 /* Mean 0, variance 1, epsilon 0, gain 1, bias 0. */
-START_TEST(identity_batch_norm_changes_no_bit)
+TEST(identity_batch_norm_changes_no_bit)
 {
     struct fixture t = fixture("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
     fixture_fill(&t, "g", 1);
@@ -444,18 +414,16 @@ START_TEST(identity_batch_norm_changes_no_bit)
     fixture_fill(&t, "mean", 0);
     equal(fixture_run(&t, "layer", 2), t.x, t.outputs);
 }
-END_TEST
 
 /* Exactly: equal channels equal their mean.  37 is no multiple of a vector. */
-START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
+TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct fixture t = fixture("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
     real *y = fixture_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
     for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == fixture_tensor(&t, "b")[n % 37]);
 }
-END_TEST
 
-START_TEST(layers_reject_wrong_options)
+TEST(layers_reject_wrong_options)
 {
     static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
         {&layer_patch, "--grid 4x4 --size 5 --channels 3", "expected at most 4"},
@@ -473,41 +441,5 @@ START_TEST(layers_reject_wrong_options)
         rejected(shaped_openly(&p, wrong[n].options, wrong[n].d, 1, 3, "", "", 1), STATUS_BAD_INPUT, wrong[n].says);
     }
 }
-END_TEST
 
-/* The names "naive" and "fast" find it; layers are not in the list of operators. */
-START_TEST(layers_have_one_form)
-{
-    const struct declaration *d, *o;
-    int layers = 0;
-    for (; (d = layer_at(layers)); layers++) {
-        ck_assert_ptr_eq(layer_find(d->name), d);
-        ck_assert_ptr_eq(operator_find(d->name), d);
-        ck_assert_ptr_null(operator_form_at(d, 1));
-        ck_assert_ptr_eq(operator_form(d, "fast"), operator_form(d, "layer"));
-        ck_assert_ptr_eq(operator_form(d, "naive"), operator_form(d, "layer"));
-        ck_assert_ptr_null(operator_form(d, "fftw"));
-        for (int at_operator = 0; (o = operator_at(at_operator)); at_operator++) ck_assert_str_ne(o->name, d->name);
-    }
-    ck_assert_int_eq(layers, 9);
-    ck_assert_ptr_null(layer_find("msa"));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("layers");
-    TCase *c = add_case(suite, "layers");
-    tcase_add_loop_test(c, layers_equal_their_equations, 0, (int)COUNT(layer));
-    tcase_add_test(c, layer_formulas_count_multiply_adds);
-    tcase_add_test(c, deform_without_offsets_is_a_convolution);
-    tcase_add_test(c, whole_offsets_shift_the_plane);
-    tcase_add_test(c, nan_offsets_give_nan);
-    tcase_add_test(c, zero_padding_reveals_the_border);
-    tcase_add_test(c, merge_reads_columns_first);
-    tcase_add_test(c, identity_batch_norm_changes_no_bit);
-    tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
-    tcase_add_test(c, layers_reject_wrong_options);
-    tcase_add_test(c, layers_have_one_form);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("layers"); }

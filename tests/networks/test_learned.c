@@ -3,14 +3,9 @@
  * tests/pytorch/train.py trained five tiny networks, one per operator, on Fashion-MNIST; weights and logits are in
  * tests/golden/learned/.  Without the data set the tests are skipped. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/roundoff.h"
-#include "../support/support.h"
 #include "../../reference/io/images.h"
 #include "../../reference/io/safetensors.h"
-#include "../../reference/networks/network.h"
 
 enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
 
@@ -84,7 +79,6 @@ static size_t class_of(const real *logits)
     return best;
 }
 
-/* The difference of the two largest logits. */
 static double margin(const real *logits)
 {
     size_t best = class_of(logits);
@@ -97,7 +91,7 @@ static double margin(const real *logits)
 /* Tolerance: roundoff.h's bounds with the network's T and kappa, 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u.  A
  * class may differ only if PyTorch's two largest logits are nearer than twice the former, as in fewer than 2 % of
  * images. */
-START_TEST(trained_networks_equal_pytorch)
+TESTS(trained_networks_equal_pytorch, COUNT(operators))
 {
     struct trained t;
     if (!images_there("trained networks")) return;
@@ -113,7 +107,6 @@ START_TEST(trained_networks_equal_pytorch)
     printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
     alike(t.name, logits, t.logits, IMAGES * CLASSES, safe, statistical);
 
-    /* Step 1: compare classes. */
     double near = 2 * safe * largest(t.logits, IMAGES * CLASSES);
     size_t differ = 0, next = 0, ties = 0;
     for (size_t b = 0; b < IMAGES; b++) {
@@ -129,7 +122,6 @@ START_TEST(trained_networks_equal_pytorch)
     ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next image's", t.name, next);
     ck_assert_msg(ties < IMAGES / 50, "%s: %zu images have two classes nearer than the tolerance", t.name, ties);
 
-    /* Step 2: compare the naive forms. */
     if (strcmp(t.name, "chopd") != 0) {
         struct network naive;
         make(&naive, t.name, &t.weights, "naive", 2);
@@ -140,12 +132,5 @@ START_TEST(trained_networks_equal_pytorch)
     }
     close_trained(&t);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("learned");
-    TCase *cases = add_case(suite, "trained networks");
-    tcase_add_loop_test(cases, trained_networks_equal_pytorch, 0, (int)COUNT(operators));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("learned"); }

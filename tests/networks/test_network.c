@@ -4,14 +4,9 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/golden.h"
-#include "../support/roundoff.h"
 #include "../support/folder.h"
 #include "../../reference/networks/layers/layers.h"
-#include "../../reference/networks/network.h"
 #include "../../reference/networks/photo.h"
 #include "../../reference/networks/profile.h"
 #include "../../reference/runtime/random.h"
@@ -54,7 +49,6 @@ static struct network made(const struct small *s, size_t classes, const char *fo
     return n;
 }
 
-/* The same, with random weights, ready to run. */
 static struct network ready(const struct small *s, const char *form_name, int threads)
 {
     struct network n = made(s, 7, form_name, threads);
@@ -79,7 +73,6 @@ static real *run(struct network *n, const real *x)
 
 /* ---- tolerances ------------------------------------------------------------------- */
 
-/* The statistical bound of roundoff.h. */
 static double bound(struct network *n, const real *x, const real *y)
 {
     return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
@@ -104,7 +97,6 @@ struct answers {
     int count;
 };
 
-/* The word after "--key" in the options. */
 static const char *option_of(const struct answers *a, const char *key)
 {
     for (int w = 1; w + 1 < 32 && a->g.word[w + 1]; w += 2)
@@ -121,12 +113,10 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
     succeeds(safetensors_read(&a->g.file, path));
 
-    /* Step 1: the weights, named by paths, borrow the file's numbers. */
     a->weights.tensor = keep(a->g.file.count, sizeof *a->weights.tensor);
     for (size_t t = 0; t < a->g.file.count; t++)
         if (strchr(a->g.file.tensor[t].name, '.')) a->weights.tensor[a->weights.count++] = a->g.file.tensor[t];
 
-    /* Step 2: find x and the outputs. */
     char stage[] = "stage1";
     a->x = tensors_find(&a->g.file, "x");
     for (; (a->answer[a->count] = tensors_find(&a->g.file, stage)); stage[5]++) a->count++;
@@ -134,7 +124,6 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     ck_assert(a->x && a->answer[a->count - 1]);
     ck_assert_uint_eq(a->weights.count + 1 + (size_t)a->count, a->g.file.count);
 
-    /* Step 3: make the network. */
     const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
                                 option_of(a, "heads"), a->x->size[0]};
     a->n = made(&sizes, a->answer[a->count - 1]->size[1], form_name, 1);
@@ -143,7 +132,6 @@ static void open_answers(struct answers *a, const char *name, const char *form_n
     succeeds(network_place(&a->n));
 }
 
-/* y[i] corresponds to answer[i]. */
 static void run_answers(struct answers *a, real *y[NETWORK_STAGES + 1])
 {
     for (int i = 0; i < a->count; i++) y[i] = zeros(a->answer[i]->count);
@@ -158,7 +146,7 @@ static void close_answers(struct answers *a)
 
 /* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks (tests/pytorch/networks.py).
  * Tolerance: twice the bound, since PyTorch rounds too; stages use the kappa of the logits. */
-START_TEST(networks_equal_pytorch)
+TESTS(networks_equal_pytorch, 2 * COUNT(golden))
 {
     struct answers a;
     char what[80];
@@ -177,7 +165,6 @@ START_TEST(networks_equal_pytorch)
     }
     close_answers(&a);
 }
-END_TEST
 
 /* The largest error of any stage or the logits: in some networks little passes on to the logits. */
 static double farthest(struct answers *a)
@@ -192,7 +179,7 @@ static double farthest(struct answers *a)
 
 /* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 added, |N(0, 1)| / 8 for boxes
  * and variances. */
-START_TEST(every_weight_of_a_network_counts)
+TESTS(every_weight_of_a_network_counts, COUNT(golden))
 {
     struct answers a;
     char path[NETWORK_PATH];
@@ -213,7 +200,6 @@ START_TEST(every_weight_of_a_network_counts)
     }
     close_answers(&a);
 }
-END_TEST
 
 /* ---- counts ---------------------------------------------------------------------------- */
 
@@ -225,7 +211,7 @@ static struct network whole(const char *name, const char *form_name, const char 
 }
 
 /* Tolerance: 2^-40 of the sum of 500 numbers in double. */
-START_TEST(profile_kinds_sum_the_steps)
+TESTS(profile_kinds_sum_the_steps, COUNT(small))
 {
     struct network_kind kind[NETWORK_KINDS], all;
     struct network n = ready(&small[_i], form[_i % 2], 1);
@@ -248,12 +234,11 @@ START_TEST(profile_kinds_sum_the_steps)
     within("seconds", fabs(all.seconds / seconds - 1), ldexp(1, -40));
     network_release(&n);
 }
-END_TEST
 
 /* ---- errors ------------------------------------------------ */
 
 /* The message names the path if a weight is missing, unknown or of another shape, also before any number is read. */
-START_TEST(wrong_weights_are_named_by_their_paths)
+TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
     struct tensors all = {.tensor = keep(512, sizeof *all.tensor)};
@@ -279,10 +264,8 @@ START_TEST(wrong_weights_are_named_by_their_paths)
     }
     network_release(&n);
 }
-END_TEST
 
-/* The message names the step; no memory stays in use. */
-START_TEST(networks_reject_wrong_requests)
+TEST(networks_reject_wrong_requests)
 {
     static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
         {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
@@ -310,13 +293,12 @@ START_TEST(networks_reject_wrong_requests)
         if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
     }
 }
-END_TEST
 
 /* ---- properties -------------------------------------------------------------------------- */
 
 /* The fast forms with one to three threads give the naive forms' logits; the same bits after another input, with
  * scratch overwritten, and in a second network; x stays.  network_bytes predicts the peak of memory, to the byte. */
-START_TEST(networks_agree_repeat_and_state_their_bytes)
+TESTS(networks_agree_repeat_and_state_their_bytes, COUNT(small))
 {
     const struct small *s = &small[_i];
     struct network naive = ready(s, "naive", 1);
@@ -350,10 +332,9 @@ START_TEST(networks_agree_repeat_and_state_their_bytes)
             ck_assert_uint_eq(memory_in_use(), in_use);
         }
 }
-END_TEST
 
 /* All logits of its image become NaN; no bit of another image's changes. */
-START_TEST(nan_reaches_the_logits_of_its_image)
+TESTS(nan_reaches_the_logits_of_its_image, 2 * COUNT(small))
 {
     struct network n = ready(&small[_i / 2], form[_i % 2], 1);
     size_t in = n.grid.tokens * 3, K = n.classes;
@@ -369,37 +350,16 @@ START_TEST(nan_reaches_the_logits_of_its_image)
     }
     network_release(&n);
 }
-END_TEST
 
-/* Each request for memory fails in turn, alone or with all later ones: an error, and no leak. */
-START_TEST(networks_without_memory)
+static int table_count(void)
 {
-    size_t before = memory_in_use();
-    for (int once = 0; once < 2; once++) {
-        long request = 0;
-        for (status s = {.code = STATUS_FAILURE}; s.code; request++) {
-            struct network n = {0};
-            (once ? memory_fail_once : memory_fail_after)(request);
-            s = network_create(&n, network_find(small[0].name), &(struct network_request){
-                .grid = small[0].grid, .classes = 7, .depths = "1,1,1,1", .widths = small[0].widths,
-                .heads = small[0].heads, .threads = 2});
-            if (!s.code) {
-                s = network_draw(&n, 1);
-                if (!s.code) s = network_place(&n);
-                network_release(&n);
-            }
-            memory_fail_after(-1);
-            if (s.code) rejected(s, STATUS_FAILURE, "not enough memory");
-            ck_assert_uint_eq(memory_in_use(), before);
-            ck_assert_int_lt(request, 4096);
-        }
-        ck_assert_int_gt(request, 5);
-    }
+    int tables = 0;
+    while (network_at(tables)) tables++;
+    return tables;
 }
-END_TEST
 
 /* At the table's grid: steps fit each other, classes are as stated, bytes do not overflow on 64 bits. */
-START_TEST(network_tables_are_consistent)
+TESTS(network_tables_are_consistent, table_count())
 {
     const struct network_table *t = network_at(_i);
     ck_assert_ptr_eq(network_find(t->name), t);
@@ -411,12 +371,11 @@ START_TEST(network_tables_are_consistent)
         network_release(&n);
     }
 }
-END_TEST
 
 /* ---- photographs ------------------------------------------------------------------------- */
 
 /* ELSA's public code: ELSASwinBlock passes qk_scale=1; no published model uses the default, 1/sqrt(c). */
-START_TEST(published_elsa_models_state_a_scale_of_one)
+TEST(published_elsa_models_state_a_scale_of_one)
 {
     static const struct { const char *name; size_t blocks; } row[] = {
         {"elsa-swin-t", 10}, {"elsa-swin-s", 22}, {"elsa-swin-b", 22}};
@@ -430,7 +389,6 @@ START_TEST(published_elsa_models_state_a_scale_of_one)
         network_release(&n);
     }
 }
-END_TEST
 
 /* A grey picture with pixels fill(p), prepared by a recipe for a network of side x side pixels. */
 static real *prepared(size_t rows, size_t columns, real (*fill)(size_t p), const struct photo_recipe *recipe,
@@ -457,7 +415,7 @@ static real square(size_t p)
 
 /* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.  A black square in a white frame is
  * all black if the frame is as wide as the recipe crops, but not if wider.  Tolerance: 16 u over the deviation. */
-START_TEST(photographs_are_prepared_as_their_authors_do)
+TEST(photographs_are_prepared_as_their_authors_do)
 {
     static const struct { const char *name; size_t side, covered; } model[] = {
         {"litv2-s", 224, 256}, {"litv2-m", 224, 256}, {"litv2-b", 224, 256}, {"swin-t", 224, 256},
@@ -484,7 +442,6 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
     }
     within("ramps", worst, 16 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 /* For a network of one channel, within 16 u.  The message about a file that is no PNG names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
@@ -502,28 +459,10 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
     within("grey", largest_difference(x, filled(COUNT(x), 357. / 765), COUNT(x)), 16 * UNIT_ROUNDOFF);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("network");
-    const int smalls = (int)COUNT(small), goldens = (int)COUNT(golden);
-    int tables = 0;
-    while (network_at(tables)) tables++;
-    TCase *function = add_case(suite, "function");
-    tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
-    tcase_add_loop_test(function, networks_agree_repeat_and_state_their_bytes, 0, smalls);
-    tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
-    TCase *counts = add_case(suite, "counts");
-    tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);
-    tcase_add_loop_test(counts, profile_kinds_sum_the_steps, 0, smalls);
-    TCase *properties = add_case(suite, "properties");
-    tcase_add_test(properties, wrong_weights_are_named_by_their_paths);
-    tcase_add_test(properties, networks_reject_wrong_requests);
-    tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
-    tcase_add_test(properties, networks_without_memory);
-    tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
-    tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
+    Suite *suite = suite_of_tests("network");
     tcase_add_test(add_folder_case(suite, "files"), a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

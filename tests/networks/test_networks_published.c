@@ -5,7 +5,6 @@
  * single layers. */
 
 #include "../support/published.h"
-#include "../support/tsv.h"
 #include "../../reference/lisa.h"
 #include "../../reference/sra.h"
 #include "../../reference/networks/network.h"
@@ -102,7 +101,6 @@ static const struct network_table *varied(const struct network_table *base, cons
 
 /* ---- counts -------------------------------------------------------------------- */
 
-/* Parameters; FLOPs without norms; FLOPs of norms, five per number. */
 struct count { double parameters, bare, norms; };
 
 /* LiSA's Tab. 3 counts N log2 N for a transform and nothing for products of spectra. */
@@ -205,7 +203,7 @@ static bool prints_between(double low, double high, struct printed p)
 /* LiSA, Tab. 3, 4, 8b, 9; StructSA, Tab. 3 to 5a; ELSA, Tab. 4 to 6; HiLo, Tab. 1 to 4, 8 to 10.  A row follows if some
  * value between the counts without and with norms rounds to it, since papers do not say whether they count norms.
  * Tolerance: half of the last digit; our counts must equal those of the file. */
-START_TEST(printed_networks_are_counted_by_their_tables)
+TESTS(printed_networks_are_counted_by_their_tables, COUNT(files))
 {
     int checked = 0, follow = 0;
     for (struct tsv *t = tsv_open(files[_i]); tsv_row(t);) {
@@ -238,10 +236,9 @@ START_TEST(printed_networks_are_counted_by_their_tables)
     printf("    %d of %d rows follow\n", follow, checked);
     ck_assert(follow > 0 && checked > follow);
 }
-END_TEST
 
 /* Except networks trained here, and "w/ conv", whose convolution the paper does not specify. */
-START_TEST(networks_that_run_have_all_their_printed_rows)
+TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {
         {"hilo", "1", "LITv2"}, {"elsa", "6", "ELSA-Swin"}, {"lisa", "48b", "LiSANet"},
@@ -269,13 +266,5 @@ START_TEST(networks_that_run_have_all_their_printed_rows)
         }
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("networks, published numbers");
-    TCase *tables = add_case(suite, "tables");
-    tcase_add_loop_test(tables, printed_networks_are_counted_by_their_tables, 0, (int)COUNT(files));
-    tcase_add_test(tables, networks_that_run_have_all_their_printed_rows);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("networks, published numbers"); }

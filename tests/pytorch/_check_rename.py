@@ -18,8 +18,6 @@ FOLDER = pathlib.Path(sys.argv[1])
 RENAME = str(pathlib.Path(__file__).with_name("rename.py"))
 
 
-# ---- the authors' checkpoints: name and shape ---------------------------------
-
 def pair(name, weight, bias=True):
     yield f"{name}.weight", weight
     if bias:
@@ -125,8 +123,6 @@ def filled(layout):
     return tensors
 
 
-# ---- tests ------------------------------------------------------------------------
-
 def whole_networks():
     """Each published network gives exactly our paths and shapes."""
     for name, (layout, learned) in PUBLISHED.items():
@@ -191,12 +187,13 @@ def values():
             assert plane[row - 3 + side - 1, column - 4 + side - 1].equal(table[theirs_at]), (stage, row, column)
 
 
-def there_and_back():
+def every_number_arrives():
+    """Once each; entries that windows do not read are zeros."""
     for name in ("litv2-s", "elsa-swin-t", "swin-t"):
         theirs, steps = small(name)
         ours, _ = rename.renamed(name, steps, theirs)
-        for path, (source, _, layout) in rename.rules(name, steps).items():
-            assert layout.back(ours[path]).equal(theirs[source]), path
+        for path, (source, _, _) in rename.rules(name, steps).items():
+            assert ours[path][ours[path] != 0].sort().values.equal(theirs[source].flatten().sort().values), path
 
 
 def errors():
@@ -255,6 +252,6 @@ def command():
     target.unlink()
 
 
-for question in (whole_networks, values, there_and_back, errors, command):
+for question in (whole_networks, values, every_number_arrives, errors, command):
     question()
     print(question.__name__.replace("_", " "))

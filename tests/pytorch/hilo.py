@@ -9,8 +9,6 @@ import torch.nn.functional as F
 
 from _golden import attention, axes, cut, glue, heads_of, inputs, rows_of, with_attentions, write
 
-# ---- literal form ----
-
 
 def linear(t, name, rows):
     return F.linear(rows, t[name], t.get(name + "_b"))
@@ -51,8 +49,6 @@ def hilo(t, case, attend=attention):
     parts += [low(t, plane, s, far, case["pooled"], attend)] if far else []
     return torch.cat(parts, dim=-1)[:, :height, :width].flatten(1, 2)
 
-
-# ---- timed forms ----
 
 PLAIN = dict(grid=(14, 14), C=768, options={"heads": 12, "window": 2, "alpha": 0.9},
              without="h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b")
@@ -102,8 +98,6 @@ def timed(case, t):
         ways[f"{name}, {IMAGES} images"] = lambda x: torch.cat([way(part) for part in x.split(IMAGES)])
     return ways
 
-
-# ---- golden vectors ----
 
 def rows(case):
     C, (near, far) = case["C"], shares(case)

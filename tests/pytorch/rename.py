@@ -11,6 +11,7 @@ Needs torch and numpy.
 
 import re
 import sys
+from collections import namedtuple
 
 import torch
 
@@ -18,79 +19,31 @@ import networks
 from _golden import safetensors
 from msa import of_windows
 
-# ---- layouts ------------------------------------------------------------------
-#
-# The shape of their tensor for a shape of ours, and the conversion to ours and back.
+# The shape of their tensor for a shape of ours, and the conversion to ours.
+Layout = namedtuple("Layout", "theirs ours")
 
 
-class Same:
-    theirs = staticmethod(lambda shape: shape)
-    ours = back = staticmethod(lambda value: value)
+def edge(taps):
+    return round(taps ** 0.5)
 
 
-class Pixel:
-    """A linear map, stored as a 1 x 1 convolution."""
-    theirs = staticmethod(lambda shape: (*shape, 1, 1))
-    ours = staticmethod(lambda value: value.flatten(1))
-    back = staticmethod(lambda value: value[:, :, None, None])
+SAME = Layout(lambda shape: shape, lambda value: value)
+PIXEL = Layout(lambda shape: (*shape, 1, 1), lambda value: value.flatten(1))                    # a 1 x 1 convolution
+WINDOW = Layout(lambda shape: (*shape[:2], edge(shape[2]), edge(shape[2])), lambda value: value.flatten(2))
+ONE_CHANNEL = Layout(lambda shape: (shape[0], 1, *shape[1:]), lambda value: value.squeeze(1))   # depth-wise kernels
+PLANE = Layout(lambda shape: (1, shape[0], edge(shape[1]), edge(shape[1])), lambda value: value[0].flatten(1))
+TRANSPOSED = Layout(lambda shape: shape[::-1], lambda value: value.t())
+VALUE_FIRST = Layout(lambda shape: shape, lambda value: value.roll(-(value.shape[0] // 3), 0))  # value, query, key
 
 
-class Window:
-    """[D, C, M], stored as [D, C, k, k]."""
-    theirs = staticmethod(lambda shape: (*shape[:2], round(shape[2] ** 0.5), round(shape[2] ** 0.5)))
-    ours = staticmethod(lambda value: value.flatten(2))
-    back = staticmethod(lambda value: value.unflatten(2, (round(value.shape[2] ** 0.5),) * 2))
-
-
-class OneChannel:
-    """Depth-wise kernels."""
-    theirs = staticmethod(lambda shape: (shape[0], 1, *shape[1:]))
-    ours = staticmethod(lambda value: value.squeeze(1))
-    back = staticmethod(lambda value: value.unsqueeze(1))
-
-
-class Plane:
-    """[C, taps], stored as [1, C, K, K]."""
-    theirs = staticmethod(lambda shape: (1, shape[0], round(shape[1] ** 0.5), round(shape[1] ** 0.5)))
-    ours = staticmethod(lambda value: value[0].flatten(1))
-    back = staticmethod(lambda value: value.unflatten(1, (round(value.shape[1] ** 0.5),) * 2)[None])
-
-
-class Transposed:
-    """[P, h], stored as [h, P]."""
-    theirs = staticmethod(lambda shape: shape[::-1])
-    ours = back = staticmethod(lambda value: value.t())
-
-
-class OfWindows:
+def of_window(shape):
     """Offsets on a square plane, key minus query, stored for a 7 x 7 window, query minus key."""
-
-    def __init__(self, shape):
-        self.side = (round(shape[0] ** 0.5) + 1) // 2
-        self.edge = min(7, self.side)
-
-    def theirs(self, shape):
-        return ((2 * self.edge - 1) ** 2, shape[1])
-
-    def ours(self, value):
-        return of_windows(value, (self.side, self.side), self.edge)
-
-    def back(self, value):
-        whole = value.unflatten(0, (2 * self.side - 1,) * 2)
-        middle = slice(self.side - self.edge, self.side + self.edge - 1)
-        return whole[middle, middle].flip((0, 1)).flatten(0, 1)
+    side = (edge(shape[0]) + 1) // 2
+    inner = min(7, side)
+    return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
 
 
-class ValueFirst:
-    """Query, key, value, stored as value, query, key."""
-    theirs = staticmethod(lambda shape: shape)
-    ours = staticmethod(lambda value: value.roll(-(value.shape[0] // 3), 0))
-    back = staticmethod(lambda value: value.roll(value.shape[0] // 3, 0))
-
-
-# ---- names ----------------------------------------------------------------------
-
-def map_of(weight, bias, theirs, layout=Same, of_bias=Same):
+def map_of(weight, bias, theirs, layout=SAME, of_bias=SAME):
     """A weight and its bias."""
     return {weight: (theirs + ".weight", layout), bias: (theirs + ".bias", of_bias)}
 
@@ -100,34 +53,34 @@ COMMON = {
     **map_of("norm1.g", "norm1.b", "norm1"), **map_of("norm2.g", "norm2.b", "norm2"),
     **map_of("norm.g", "norm.b", "norm"), **map_of("head.w", "head.b", "head"),
     **map_of("embed_norm.g", "embed_norm.b", "patch_embed.norm"),
-    **map_of("embed.w", "embed.b", "patch_embed.proj", Window),
+    **map_of("embed.w", "embed.b", "patch_embed.proj", WINDOW),
     **map_of("mlp.w_1", "mlp.b_1", "mlp.fc1"), **map_of("mlp.w_2", "mlp.b_2", "mlp.fc2"),
 }
-MERGE = {"merge.w": ("downsample.reduction.weight", Same), **map_of("merge.norm_g", "merge.norm_b", "downsample.norm")}
+MERGE = {"merge.w": ("downsample.reduction.weight", SAME), **map_of("merge.norm_g", "merge.norm_b", "downsample.norm")}
 LITV2 = {
-    **COMMON, **map_of("mlp.conv_w", "mlp.conv_b", "mlp.dwconv.dwconv", OneChannel),
+    **COMMON, **map_of("mlp.conv_w", "mlp.conv_b", "mlp.dwconv.dwconv", ONE_CHANNEL),
     **{ours: row for name in ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")
        for ours, row in map_of(f"mixer.{name}", f"mixer.{name}_b", f"attn.{name}").items()},
     **map_of("deform.w", "deform.b", "downsample.dconv"),
     **map_of("deform.offset_w", "deform.offset_b", "downsample.dconv.conv_offset"),
     **map_of("deform.norm_g", "deform.norm_b", "downsample.norm_layer"),
-    "deform.norm_mean": ("downsample.norm_layer.running_mean", Same),
-    "deform.norm_var": ("downsample.norm_layer.running_var", Same),
+    "deform.norm_mean": ("downsample.norm_layer.running_mean", SAME),
+    "deform.norm_var": ("downsample.norm_layer.running_var", SAME),
 }
 ELSA = {
     **COMMON, **MERGE, **map_of("mixer.conv_w", "mixer.conv_b", "attn.attn.0"),
-    **map_of("mixer.mix_w", "mixer.mix_b", "attn.attn.2", Pixel), **map_of("mixer.w_o", "mixer.b_o", "attn.post_proj"),
-    "mixer.ghost_add": ("attn.ghost_head", Plane), "mixer.rpe": ("attn.rb", Transposed),
+    **map_of("mixer.mix_w", "mixer.mix_b", "attn.attn.2", PIXEL), **map_of("mixer.w_o", "mixer.b_o", "attn.post_proj"),
+    "mixer.ghost_add": ("attn.ghost_head", PLANE), "mixer.rpe": ("attn.rb", TRANSPOSED),
 }
 SWIN = {
     **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"),
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
-    "mixer.rpe": ("attn.relative_position_bias_table", OfWindows),
+    "mixer.rpe": ("attn.relative_position_bias_table", of_window),
 }
 # The projections of ELSA and its windows have equal names.
 PROJECTIONS = {
-    "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", Pixel),
-    "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", ValueFirst, ValueFirst),
+    "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", PIXEL),
+    "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", VALUE_FIRST, VALUE_FIRST),
 }
 FAMILIES = {"litv2": LITV2, "elsa-swin": ELSA, "swin": SWIN}
 
@@ -146,7 +99,7 @@ def rules(name, steps):
             path = f"{each.path}.{tensor}"
             stage, block, last = re.fullmatch(r"(?:stage(\d)\.)?(?:block(\d+)\.)?(.*)", path).groups()
             theirs, layout = {**more, **table}[last]
-            layout = layout(shape) if layout is OfWindows else layout
+            layout = layout(shape) if layout is of_window else layout
             if block:
                 theirs = f"layers.{int(stage) - 1}.blocks.{int(block) - 1}.{theirs}"
             elif theirs.startswith("downsample"):

@@ -4,8 +4,6 @@ import torch.nn.functional as F
 
 from _golden import cut, scaled_queries, heads_of, inputs, join_heads, planes, tokens, with_attentions, write
 
-# ---- literal form ----
-
 
 def reduced(t, x, grid, reduction):
     """[B, M, C]: a convolution with stride equal to its size."""
@@ -21,8 +19,6 @@ def sra(t, x, grid, reduction, heads, attend=scaled_queries, reduce=reduced):
     k, v = (heads_of(p, heads) for p in F.linear(short, t["w_kv"], t.get("b_kv")).chunk(2, dim=-1))
     return join_heads(t, attend(q, k, v))
 
-
-# ---- timed forms ----
 
 TIMED = {"layer-sra": dict(grid=(14, 14), C=768, options={"heads": 12, "reduction": 2}, without="b_q,b_kv,sr_b,b_o")}
 
@@ -44,8 +40,6 @@ def timed(case, t):
     # literal: as PVT's module
     return with_attentions(lambda attend: {"literal": way(attend, reduced), "patches": way(attend, patches)})
 
-
-# ---- golden vectors ----
 
 def rows(case):
     s, C = case["reduction"], case["C"]

@@ -1,21 +1,15 @@
 /* test_arena.c -- arenas, and how threads share a batch of images */
 
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/support.h"
 #include "../../reference/runtime/batch.h"
 #include "../../reference/runtime/arena.h"
 #if ARENA_GUARD
 #include <sanitizer/asan_interface.h>
 #endif
-
-/* ---- arenas ------------------------------------------------------------ */
 
 #define THREADS 3
 
@@ -67,7 +61,7 @@ static void write_and_read(const struct arena *arena, real *array[COUNT(asked)],
 
 /* Nor do the parts of different threads; arrays of a load share memory with those of a run.  arena_allocate allocates
  * exactly arena_bytes; nothing before does. */
-START_TEST(arrays_do_not_overlap)
+TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};
     size_t before = memory_in_use();
@@ -83,11 +77,10 @@ START_TEST(arrays_do_not_overlap)
     arena_release(&arena);
     ck_assert_uint_eq(memory_in_use(), before);
 }
-END_TEST
 
 /* Persistent lines, plus the larger of a load's and a run's; one part per thread.  AddressSanitizer adds a line to each
  * array. */
-START_TEST(bytes_are_added_up)
+TEST(bytes_are_added_up)
 {
     enum { G = ARENA_GUARD };
     struct arena arena = arena_open(THREADS);
@@ -106,7 +99,6 @@ START_TEST(bytes_are_added_up)
     ck_assert_uint_eq(arena_bytes(&arena), 128 + 512 + 4 * G);
     ck_assert_int_eq(arena_open(0).threads, 1);
 }
-END_TEST
 
 static bool poisoned(const char *byte)
 {
@@ -120,7 +112,7 @@ static bool poisoned(const char *byte)
 
 /* AddressSanitizer detects accesses between arrays from arena_begin to arena_end.  With memory_set_junk, scratch arrays
  * are NaN at each arena_begin, persistent ones at the first. */
-START_TEST(arrays_are_guarded_and_begin_as_nan)
+TEST(arrays_are_guarded_and_begin_as_nan)
 {
     real *array[COUNT(asked)];
     struct part part[COUNT(asked) * THREADS];
@@ -142,10 +134,9 @@ START_TEST(arrays_are_guarded_and_begin_as_nan)
     }
     arena_release(&arena);
 }
-END_TEST
 
 /* If one axis is 0, the array is NULL, even if other axes are SIZE_MAX. */
-START_TEST(empty_arrays_take_no_memory)
+TEST(empty_arrays_take_no_memory)
 {
     struct arena arena = arena_open(THREADS);
     real *array[4] = {NULL, NULL, NULL, NULL};
@@ -161,7 +152,6 @@ START_TEST(empty_arrays_take_no_memory)
     ck_assert_ptr_null(arena_thread(&arena, array[PER_THREAD], 2));
     arena_release(&arena);
 }
-END_TEST
 
 /* Sizes whose bytes overflow a size_t: in a product, a rounding, a sum, or over the threads. */
 static const struct { enum lifetime time; int threads; size_t a, b, c, d; } large[] = {
@@ -172,7 +162,7 @@ static const struct { enum lifetime time; int threads; size_t a, b, c, d; } larg
 };
 
 /* Allocation then fails and names the array. */
-START_TEST(overflow_counts_as_size_max)
+TESTS(overflow_counts_as_size_max, COUNT(large))
 {
     real *array = NULL, *other;
     size_t before = memory_in_use();
@@ -188,10 +178,9 @@ START_TEST(overflow_counts_as_size_max)
     ck_assert_uint_eq(memory_in_use(), before);
     arena_release(&arena);
 }
-END_TEST
 
 /* arena_status reports the first error, and arena_allocate fails. */
-START_TEST(too_many_arrays_are_an_error)
+TEST(too_many_arrays_are_an_error)
 {
     struct arena arena = arena_open(1);
     real *array[ARENA_ARRAYS + 1];
@@ -204,9 +193,6 @@ START_TEST(too_many_arrays_are_an_error)
     rejected(arena_allocate(&arena, NULL), STATUS_FAILURE, "the one too many");
     ck_assert_ptr_null(arena.scratch);
 }
-END_TEST
-
-/* ---- batches ----------------------------------------------------------- */
 
 #define ITEMS 5                 /* per image and loop */
 #define IMAGES 7                /* at most */
@@ -244,7 +230,7 @@ static const int teams[] = {1, 2, 3, 4, 5, 40};
 
 /* 1 to 40 threads, 0 to 7 images, items one by one or in ranges, chunks of several images or one image per thread.  No
  * loop starts before the last barrier; teams of one thread have separate slots. */
-START_TEST(every_item_is_done_once)
+TESTS(every_item_is_done_once, COUNT(teams))
 {
     struct plan plan = {.threads = teams[_i]};
     real *x = zeros(3 * IMAGES), *y = zeros(2 * IMAGES);
@@ -262,9 +248,7 @@ START_TEST(every_item_is_done_once)
             ck_assert_int_eq(wrong, 0);
         }
 }
-END_TEST
 
-/* The first item waits for all others, at most ten seconds. */
 static void do_items_with_one_slow(const struct team *t)
 {
     for (size_t i; team_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
@@ -275,10 +259,9 @@ static void do_items_with_one_slow(const struct team *t)
     }
 }
 
-/* One item waits until all others are done: without work stealing this takes ten seconds and fails. */
-START_TEST(idle_threads_steal_work)
+TESTS(idle_threads_steal_work, 4)
 {
-    struct plan plan = {.threads = _i};
+    struct plan plan = {.threads = 2 + _i};
     const struct batch batch = {.images = 1, .chunk = 1};
     memset(done, 0, sizeof done);
     waited = 0;
@@ -286,10 +269,9 @@ START_TEST(idle_threads_steal_work)
     for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[0][n], 1);
     ck_assert_int_eq(wrong, 0);
 }
-END_TEST
 
 /* Consecutive, from 0 to the end, and different by at most one item. */
-START_TEST(shares_are_equal)
+TEST(shares_are_equal)
 {
     for (size_t items = 0; items <= 20; items++)
         for (size_t parts = 1; parts <= 9; parts++) {
@@ -298,30 +280,12 @@ START_TEST(shares_are_equal)
                 ck_assert_uint_le(share(items, part + 1, parts) - share(items, part, parts) - items / parts, 1);
         }
 }
-END_TEST
 
 /* At least one image, at most all. */
-START_TEST(images_of_a_chunk_hold_1024_tokens)
+TEST(images_of_a_chunk_hold_1024_tokens)
 {
     static const size_t row[][3] = {{196, 64, 5}, {196, 3, 3}, {1024, 64, 1}, {3136, 64, 1}, {1, 2000, 1024}};
     for (size_t r = 0; r < COUNT(row); r++) ck_assert_uint_eq(chunk_images(row[r][0], row[r][1]), row[r][2]);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("arena");
-    TCase *arenas = add_case(suite, "arenas");
-    tcase_add_test(arenas, arrays_do_not_overlap);
-    tcase_add_test(arenas, bytes_are_added_up);
-    tcase_add_test(arenas, arrays_are_guarded_and_begin_as_nan);
-    tcase_add_test(arenas, empty_arrays_take_no_memory);
-    tcase_add_loop_test(arenas, overflow_counts_as_size_max, 0, (int)COUNT(large));
-    tcase_add_test(arenas, too_many_arrays_are_an_error);
-    TCase *batches = add_case(suite, "batches");
-    tcase_add_loop_test(batches, every_item_is_done_once, 0, (int)COUNT(teams));
-    tcase_add_loop_test(batches, idle_threads_steal_work, 2, 6);
-    tcase_add_test(batches, shares_are_equal);
-    tcase_add_test(batches, images_of_a_chunk_hold_1024_tokens);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("arena"); }

@@ -1,8 +1,5 @@
 /* test_lookup.c -- names and limits of a declaration, for an invented operator with an option of each kind */
 
-#include <math.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 
 static int checks;
@@ -41,7 +38,7 @@ static const struct declaration made_up = {
 static struct problem problem(const char *words) { return shaped(words, &made_up, 1, 4, "D=5", "b"); }
 
 /* An absent tensor reads as NULL, a missing axis as 0, a tensor without data as NaN. */
-START_TEST(names_are_looked_up)
+TEST(names_are_looked_up)
 {
     struct problem p = problem("--grid 2x3 --way 16 --both --terms a+bc");
     struct lookup names = {.problem = &p};
@@ -74,10 +71,9 @@ START_TEST(names_are_looked_up)
     ck_assert_int_eq(lookup_choice(&others, "way"), 0);
     succeeds(others.error);
 }
-END_TEST
 
-/* The message states the name and its kind.  Unknown names read as 0 or NULL; the first error stays. */
-START_TEST(unknown_names_are_failures)
+/* The message states the name and its kind. */
+TEST(unknown_names_are_failures)
 {
     static const char *const said[] = {
         "no size of the name 'Z'", "no option of the name 'head'", "no option of the name 'headss'",
@@ -97,10 +93,9 @@ START_TEST(unknown_names_are_failures)
     ck_assert(isnan(problem_number(&p, "head")) && !problem_text(&p, "wy") && !problem_tensor(&p, "ww"));
     ck_assert(!problem_given(&p, "x") && problem_axis(&p, "ww", 0) == 0);
 }
-END_TEST
 
 /* Not prefixes or suffixes of words. */
-START_TEST(words_are_found_whole)
+TEST(words_are_found_whole)
 {
     static const struct { const char *list, *word; int place; } row[] = {
         {"4|16|four", "16", 1}, {"4|16|four", "four", 2}, {"4|16|four", "1", -1}, {"4|16|four", "fourth", -1},
@@ -113,10 +108,9 @@ START_TEST(words_are_found_whole)
     ck_assert(!declaration_has_letter(&made_up, "") && !declaration_has_letter(&made_up, "h"));
     ck_assert(declaration_option(&made_up, "way") == 3 && declaration_option(&made_up, "wa") == -1);
 }
-END_TEST
 
 /* The maximum of options, tensors and resolved bytes is accepted; one more of each is an error. */
-START_TEST(declarations_are_limited)
+TEST(declarations_are_limited)
 {
     static const char *const said[] = {
         "large: 17 options, 24 tensors and 768 bytes resolved", "large: 16 options, 25 tensors",
@@ -137,10 +131,9 @@ START_TEST(declarations_are_limited)
         else rejected(s, STATUS_FAILURE, said[more]);
     }
 }
-END_TEST
 
 /* Without data a file binds sizes; with data, also the data, which the declaration then checks. */
-START_TEST(files_bind_before_they_have_data)
+TEST(files_bind_before_they_have_data)
 {
     struct tensor list[2];
     struct tensors file = {2, list};
@@ -164,17 +157,5 @@ START_TEST(files_bind_before_they_have_data)
     rejected(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor w: found -1");
     for (int t = 0; t < 2; t++) tensor_release(&list[t]);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("lookup");
-    TCase *names = add_case(suite, "names");
-    tcase_add_test(names, names_are_looked_up);
-    tcase_add_test(names, unknown_names_are_failures);
-    tcase_add_test(names, words_are_found_whole);
-    TCase *declarations = add_case(suite, "declarations");
-    tcase_add_test(declarations, declarations_are_limited);
-    tcase_add_test(declarations, files_bind_before_they_have_data);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("lookup"); }

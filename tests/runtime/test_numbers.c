@@ -3,11 +3,6 @@
  * tests/runtime/numbers.tsv counts the outputs that are not finite if an entry of a tensor is NaN, infinity or 1e30.
  * NUMBERS=FILE build/tests/runtime/test_numbers writes this table to FILE. */
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/properties.h"
 
 #define CHANNELS 8
@@ -55,8 +50,6 @@ static size_t count_nonfinite(const real *y, size_t n)
     for (size_t i = 0; i < n; i++) found += !isfinite((double)y[i]);
     return found;
 }
-
-/* ---- the table ---------------------------------------------------------- */
 
 /* The fewest and most outputs that are not finite, over the places. */
 struct reach { size_t fewest, most; };
@@ -108,7 +101,6 @@ static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r
     }
 }
 
-/* The lines of a table, without comments. */
 static char *lines_of(const char *path)
 {
     char *text = keep(1 << 16, 1);
@@ -136,7 +128,7 @@ static void make_row(char *row, size_t size, int at, const struct fixture *t, si
 }
 
 /* In every form, for two images and nine places of each tensor. */
-START_TEST(nan_and_infinity_spread_as_tabulated)
+TEST(nan_and_infinity_spread_as_tabulated)
 {
     const char *made = getenv("NUMBERS"), *next = made ? NULL : lines_of("tests/runtime/numbers.tsv");
     FILE *table = made ? fopen(made, "w") : NULL;
@@ -158,11 +150,7 @@ START_TEST(nan_and_infinity_spread_as_tabulated)
     if (table) ck_assert_int_eq(fclose(table), 0);
     else ck_assert_msg(!*next, "tests/runtime/numbers.tsv: found %s, expected no more rows", next);
 }
-END_TEST
 
-/* ---- tiny numbers ---------------------------- */
-
-/* All forms are finite and agree. */
 static void finite_and_equal(struct fixture *t, const char *what)
 {
     char line[160];
@@ -179,7 +167,7 @@ static void finite_and_equal(struct fixture *t, const char *what)
 
 /* 1e-30 (1e-300 in double), the smallest positive number and 0 at three places of each tensor; a zero first token; each
  * tensor zero.  Tolerance: properties.h. */
-START_TEST(tiny_numbers_give_finite_results)
+TESTS(tiny_numbers_give_finite_results, COUNT(kind))
 {
     struct fixture t = fixture_at(_i);
     const bool single = sizeof(real) == 4;
@@ -206,13 +194,5 @@ START_TEST(tiny_numbers_give_finite_results)
         }
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("numbers");
-    TCase *cases = add_case(suite, "unusual numbers");
-    tcase_add_test(cases, nan_and_infinity_spread_as_tabulated);
-    tcase_add_loop_test(cases, tiny_numbers_give_finite_results, 0, (int)COUNT(kind));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("numbers"); }

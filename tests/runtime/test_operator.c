@@ -1,13 +1,8 @@
 /* test_operator.c -- declarations: options, shapes, tensors of a file, random parameters */
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../reference/dfc.h"
-#include "../../reference/networks/operators.h"
 #include "../../reference/networks/layers/layers.h"
 #include "../../reference/lisa.h"
 #include "../../reference/msa.h"
@@ -36,7 +31,7 @@ static const struct { const struct declaration *d; const char *option, *message,
     {&msa, "--scale", "finite number", {"inf", "nan", "0x1p3", "1e999", "1 ", "", "--", "1,5"}},
 };
 
-START_TEST(options_are_read_strictly)
+TEST(options_are_read_strictly)
 {
     struct problem p;
     for (size_t r = 0; r < COUNT(rejected_words); r++) {
@@ -52,7 +47,6 @@ START_TEST(options_are_read_strictly)
     ck_assert(problem_number(&p, "scale") == -0.25);
     ck_assert(!problem_given(&p, "window") && problem_given(&p, "scale"));
 }
-END_TEST
 
 /* Changes of a file for lisa, Eq. 10, with a 2x3 grid, B 2, C 4, h 2, D 3, and the error. */
 static const struct { const char *name; int axes; size_t size[3]; const char *message; } changes[] = {
@@ -71,7 +65,7 @@ static const struct { const char *name; int axes; size_t size[3]; const char *me
 };
 
 /* The message names the tensor, whichever tensor is first in the file. */
-START_TEST(files_are_checked_against_the_table)
+TESTS(files_are_checked_against_the_table, COUNT(changes))
 {
     static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
         {"bb", 2, {2, 3}},    {"x", 3, {2, 6, 4}}, {"w_qkv", 2, {12, 4}},
@@ -110,7 +104,6 @@ START_TEST(files_are_checked_against_the_table)
     }
     for (size_t t = 0; t < file.count; t++) tensor_release(&tensor[t]);
 }
-END_TEST
 
 /* A problem with these options, B images and C channels. */
 static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
@@ -130,7 +123,7 @@ static bool is_w_o(const char *name, void *context)
 
 /* Shapes; variance 1 / fan-in; no b_o without w_o.  Tolerance: five standard errors of a variance of n normal numbers,
  * 5 sqrt(2/n). */
-START_TEST(random_parameters_follow_the_table)
+TEST(random_parameters_follow_the_table)
 {
     struct problem p;
     real *block;
@@ -148,10 +141,9 @@ START_TEST(random_parameters_follow_the_table)
     within("variance of wa times its fan N, from one", fabs(squares / n * 64 - 1), 5 * sqrt(2 / n));
     memory_free(block);
 }
-END_TEST
 
 /* Sums, products, alternatives; axes beyond TENSOR_AXES are ignored. */
-START_TEST(shapes_are_described)
+TEST(shapes_are_described)
 {
     char text[120];
     shape_letters(text, sizeof text, "2*Q+C h*K*K");
@@ -168,10 +160,9 @@ START_TEST(shapes_are_described)
     ck_assert_int_eq(axes, TENSOR_AXES);
     ck_assert(size[TENSOR_AXES - 1] == 7 && size[TENSOR_AXES] == 0);
 }
-END_TEST
 
 /* BLAS counts in int: larger sizes and products are rejected before allocation. */
-START_TEST(sizes_beyond_int_are_errors)
+TEST(sizes_beyond_int_are_errors)
 {
     struct problem p;
     create(&p, &msa, "--grid 20000x20000", 6, 1);
@@ -188,7 +179,6 @@ START_TEST(sizes_beyond_int_are_errors)
         else rejected(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
     }
 }
-END_TEST
 
 /* An operator or layer whose size `letter` may be `largest`, but not `beyond` (0: no such value). */
 static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *message; } ends[] = {
@@ -209,7 +199,7 @@ static const struct { const char *name, *options, *letter; size_t largest, beyon
     {"chopd", "--grid 1x1", "C", INT_MAX / 9, INT_MAX / 9 + 1, "9 C is too large"},
 };
 
-START_TEST(products_end_at_the_largest_int)
+TESTS(products_end_at_the_largest_int, COUNT(ends))
 {
     const struct declaration *d = operator_find(ends[_i].name);
     for (int beyond = 0; beyond < 2; beyond++) {
@@ -223,7 +213,6 @@ START_TEST(products_end_at_the_largest_int)
         else succeeds(s);
     }
 }
-END_TEST
 
 /* Creates a problem with the operator's required options and one option with this value. */
 static status with_value(const struct declaration *d, const struct option *tested, const char *value)
@@ -247,7 +236,7 @@ static status with_value(const struct declaration *d, const struct option *teste
 
 /* Every numeric option of every operator and layer accepts its limits, but no integer one beyond and no real at 2
  * |limit| + 1. */
-START_TEST(options_end_at_their_limits)
+TEST(options_end_at_their_limits)
 {
     const struct declaration *d;
     int tried = 0;
@@ -269,9 +258,8 @@ START_TEST(options_end_at_their_limits)
     }
     ck_assert_int_gt(tried, 20);
 }
-END_TEST
 
-START_TEST(typed_sizes_end_at_a_billion)
+TEST(typed_sizes_end_at_a_billion)
 {
     static const char *const word[] = {"--grid", "4"}, *const bad[] = {"D=1000000001", "D=0", "D=", "D=2x", "D= 2"};
     struct problem_sizes o = {.words = 2, .word = word, .batch = 1, .channels = 6, .sizes = "D=1000000000"};
@@ -283,10 +271,9 @@ START_TEST(typed_sizes_end_at_a_billion)
         rejected(problem_from_sizes(&p, &lisa, &o), STATUS_BAD_INPUT, "a whole number from 1 to 1000000000 behind D=");
     }
 }
-END_TEST
 
 /* TF32 factors have 11 bits, BF16 factors 8. */
-START_TEST(form_names_state_their_rounding)
+TEST(form_names_state_their_rounding)
 {
     static const struct { const char *name; double unit; } row[] = {
         {"naive", 0}, {"cuda", 0}, {"cuda3", 0}, {"cuda-tf32", 1. / 2048}, {"cuda-bf16", 1. / 256}, {"cuda-other", 0},
@@ -294,21 +281,5 @@ START_TEST(form_names_state_their_rounding)
     for (size_t n = 0; n < COUNT(row); n++)
         ck_assert_msg(form_rounding(&(struct form){.name = row[n].name}) == row[n].unit, "%s", row[n].name);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("operator");
-    TCase *options = add_case(suite, "options");
-    tcase_add_test(options, options_are_read_strictly);
-    tcase_add_test(options, options_end_at_their_limits);
-    tcase_add_test(options, typed_sizes_end_at_a_billion);
-    tcase_add_test(options, form_names_state_their_rounding);
-    TCase *tensors = add_case(suite, "tensors");
-    tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
-    tcase_add_test(tensors, random_parameters_follow_the_table);
-    tcase_add_test(tensors, shapes_are_described);
-    tcase_add_test(tensors, sizes_beyond_int_are_errors);
-    tcase_add_loop_test(tensors, products_end_at_the_largest_int, 0, (int)COUNT(ends));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("operator"); }

@@ -1,7 +1,5 @@
 /* test_packed_linear.c -- linear maps with repacked weights equal linear_map */
 
-#include <math.h>
-#include <string.h>
 #include "../support/support.h"
 #include "../../fast/tuned/vec.h"
 #include "../../fast/tuned/packed_linear.h"
@@ -23,7 +21,7 @@ static struct linear prepared(struct arena *arena, size_t in, size_t out)
 }
 
 /* Exactly, for all shares of the work, two maps side by side, and x in planes; nothing next to y is written. */
-START_TEST(packed_maps_equal_linear_map)
+TESTS(packed_maps_equal_linear_map, COUNT(size))
 {
     static const size_t shares[] = {1, 2, 3, 40};
     size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
@@ -50,12 +48,5 @@ START_TEST(packed_maps_equal_linear_map)
     equal(by_planes, y, tokens * wide);
     arena_release(&arena);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("packed linear maps");
-    TCase *equality = add_case(suite, "equality");
-    tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
-    return run_suite(suite);
-}
+int main(void) { return run_tests("packed linear maps"); }

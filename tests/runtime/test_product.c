@@ -1,11 +1,8 @@
 /* test_product.c -- matrix products, by whichever library */
 
 #define _GNU_SOURCE             /* RTLD_NEXT */
-#include <math.h>
 #include "../support/support.h"
 #include "../../reference/runtime/product.h"
-
-/* ---- oneDNN that can run out of memory -------------------------------- */
 
 #if defined TWICETOLD_ONEDNN && !defined TWICETOLD_DOUBLE
 #include <dlfcn.h>
@@ -38,8 +35,6 @@ static unsigned rejected, made;
 #define EXHAUSTIBLE 0
 #endif
 
-/* ---- the sums -------------------------------------------------------------- */
-
 /* Size 1; no terms; whole tiles of kernels, partial ones and several; one row, one column, no rows. */
 static const struct { size_t rows, terms, columns; } size[] = {
     {1, 1, 1}, {5, 0, 3}, {7, 5, 3}, {1, 40, 33}, {50, 17, 1}, {48, 16, 8}, {97, 130, 65}, {13, 400, 49}, {0, 3, 4},
@@ -59,7 +54,7 @@ static void store_factor(const real *x, size_t rows, size_t columns, size_t padd
 
 /* C = start + op(A) op(B), exactly (integers), for every op and size, although C held NaN; also if the library runs out
  * of memory after it has overwritten C.  Nothing next to A, B and C is used. */
-START_TEST(product_is_the_sum)
+TESTS(product_is_the_sum, COUNT(size))
 {
     size_t rows = size[_i].rows, terms = size[_i].terms, columns = size[_i].columns, wide = columns + 2;
     real *x = integers(1, rows * terms + 1, 5), *w = integers(2, terms * columns + 1, 5);
@@ -90,10 +85,9 @@ START_TEST(product_is_the_sum)
     ck_assert_uint_eq(rejected, EXHAUSTIBLE && terms ? 8 : 0);
     ck_assert_uint_eq(made, EXHAUSTIBLE && terms ? 8 : 0);
 }
-END_TEST
 
 /* NaN and infinity in A reach their row of C, although B is zero, and no other row. */
-START_TEST(nan_reaches_its_row)
+TEST(nan_reaches_its_row)
 {
     size_t rows = 30, terms = 20, columns = 40;
     real *x = integers(1, rows * terms, 5), *w = zeros(terms * columns), *c = zeros(rows * columns);
@@ -105,13 +99,5 @@ START_TEST(nan_reaches_its_row)
         for (size_t j = 0; j < columns; j++)
             ck_assert((r == 7 || r == 9) ? isnan(c[r * columns + j]) : c[r * columns + j] == 0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("products");
-    TCase *equality = add_case(suite, "the sums");
-    tcase_add_loop_test(equality, product_is_the_sum, 0, (int)COUNT(size));
-    tcase_add_test(equality, nan_reaches_its_row);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("products"); }

@@ -3,52 +3,45 @@
  * A layer has one form, which is compared with itself in double.  An operator's own suite tests its special sizes and
  * the statements of its paper. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
 #include "../support/properties.h"
-#include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
 /* Tolerance: 32 sqrt(T) u, T multiply-adds per entry of y.  A sum of T products errs by more than 8 sqrt(T) u with
  * probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); a factor of 2 for two forms, another for
  * normalisation and softmax.  For the root mean square: roundoff.h. */
-START_TEST(forms_are_one_function)
+TESTS(forms_are_one_function, case_count)
 {
     struct fixture t;
     if (case_fixture(&t, &cases[_i])) property_one_function(&t, cases[_i].options, property_tolerance(&t.problem));
 }
-END_TEST
 
 /* Single entries may have no effect: a key's bias adds the same number to all scores of a query. */
-START_TEST(every_tensor_counts)
+TESTS(every_tensor_counts, case_count)
 {
     struct fixture t;
     if (case_fixture(&t, &cases[_i])) property_every_tensor_counts(&t, property_tolerance(&t.problem));
 }
-END_TEST
 
 /* Three images of 384 tokens: a chunk of two, then one. */
-START_TEST(chunks_follow_one_another)
+TESTS(chunks_follow_one_another, operator_count)
 {
     static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
-    struct one_case c = {.declaration = every[_i], .batch = 3};
+    struct operator_case c = {.declaration = every[_i], .batch = 3};
     int axes = usual_axes(c.declaration);
     struct fixture t;
     required(c.options, sizeof c.options, c.declaration, wide[axes], kernels[axes]);
     case_fixture(&t, &c);
     property_one_function(&t, c.options, property_tolerance(&t.problem));
 }
-END_TEST
 
 /* Logits in the hundreds (float) or thousands (double) overflow exp unless the largest is subtracted.  Tolerance: 1 + 2
  * L times the above, since a logit L errs by L times as much, and so do its weight and the sum of weights.  L <= 1000
  * (10000): products of two normal vectors of 6 channels stay below 25. */
-START_TEST(large_logits_do_not_overflow)
+TESTS(large_logits_do_not_overflow, plain_count)
 {
     const bool single = sizeof(real) == 4;
-    struct one_case c = cases[_i];
+    struct operator_case c = cases[_i];
     struct fixture t;
     bool scaled = declaration_option(c.declaration, "scale") >= 0;
     size_t at = strlen(c.options);
@@ -60,25 +53,22 @@ START_TEST(large_logits_do_not_overflow)
     t.sharp = true;
     property_one_function(&t, c.options, (1 + 2 * (single ? 1e3 : 1e4)) * property_tolerance(&t.problem));
 }
-END_TEST
 
 /* Those of properties.h without tolerance. */
-START_TEST(properties_hold)
+TESTS(properties_hold, plain_count)
 {
     struct fixture t;
     if (!case_fixture(&t, &cases[_i])) return;
     property_nan_is_seen(&t);
     property_repeatable(&t);
-    property_plans_independent(&t);
     property_loads_again(&t);
     property_memory(&t);
     property_bytes(&t);
     property_shared_scratch(&t);
 }
-END_TEST
 
 /* Five images of 19998 x 19998 tokens and 12288 channels; without a grid, sizes times 8192. */
-START_TEST(sizes_that_do_not_fit_take_nothing)
+TESTS(sizes_that_do_not_fit_take_nothing, operator_count)
 {
     static const char *const large[] = {"", "400000000", "19998x19998", "4x10000x10000"};
     const struct declaration *d = every[_i];
@@ -90,7 +80,6 @@ START_TEST(sizes_that_do_not_fit_take_nothing)
                            axes ? 1 : BY_ADDRESSES(8192, 256)));
     property_overflow(&p);
 }
-END_TEST
 
 /* Fails unless each word of "a=b|c & d~e" names an option and one of its choices. */
 static void check_condition(const struct declaration *d, const char *when)
@@ -110,7 +99,7 @@ static void check_condition(const struct declaration *d, const char *when)
 
 /* An operator declares every name in its tables and every name that it looks up, resolves with and without data, and
  * states the cost of each form. */
-START_TEST(names_are_declared)
+TESTS(names_are_declared, case_count)
 {
     struct fixture t;
     const struct declaration *d = cases[_i].declaration;
@@ -137,32 +126,16 @@ START_TEST(names_are_declared)
         ck_assert(form_multiply_adds(form, &t.problem) > 0);
         ck_assert_ptr_eq(operator_form(d, form->name), form);
     }
-    ck_assert_str_eq(operator_form_at(d, 0)->name, layer_find(d->name) ? "layer" : "naive");
+    const bool layer = layer_find(d->name) != NULL;
+    ck_assert_str_eq(operator_form_at(d, 0)->name, layer ? "layer" : "naive");
     ck_assert_ptr_eq(operator_form(d, "naive"), operator_form_at(d, 0));
+    ck_assert_int_eq(layer, operator_form(d, "fast") == operator_form_at(d, 0) && !operator_form_at(d, 1));
+    ck_assert_ptr_eq(operator_find(d->name), d);
     ck_assert_int_lt(case_count, (int)COUNT(cases));
-}
-END_TEST
-
-/* Operators, then layers. */
-static const struct declaration *operator_or_layer_at(int at)
-{
-    int operators = 0;
-    while (operator_at(operators)) operators++;
-    return at < operators ? operator_at(at) : layer_at(at - operators);
 }
 
 int main(void)
 {
-    Suite *suite = suite_create("properties");
     enumerate_cases(operator_or_layer_at);
-    TCase *properties = add_case(suite, "properties");
-    tcase_add_loop_test(properties, properties_hold, 0, plain_count);
-    tcase_add_loop_test(properties, names_are_declared, 0, case_count);
-    tcase_add_loop_test(properties, sizes_that_do_not_fit_take_nothing, 0, operator_count);
-    TCase *function = add_case(suite, "one function");
-    tcase_add_loop_test(function, forms_are_one_function, 0, case_count);
-    tcase_add_loop_test(function, every_tensor_counts, 0, case_count);
-    tcase_add_loop_test(function, chunks_follow_one_another, 0, operator_count);
-    tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
-    return run_suite(suite);
+    return run_tests("properties");
 }

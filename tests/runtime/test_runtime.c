@@ -2,10 +2,6 @@
 
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 #include "../support/support.h"
 #include "../../reference/runtime/bytes.h"
@@ -17,7 +13,7 @@
 #include "../../reference/runtime/windows.h"
 
 /* Rejects sizes that overflow; aligns to 64 bytes and counts whole lines. */
-START_TEST(memory_is_checked_aligned_and_counted)
+TEST(memory_is_checked_aligned_and_counted)
 {
     size_t product = 7, before = memory_in_use();
     ck_assert(!size_multiply(&product, SIZE_MAX / 2, 4));
@@ -42,10 +38,9 @@ START_TEST(memory_is_checked_aligned_and_counted)
     ck_assert_uint_eq(memory_in_use(), before);
     ck_assert_uint_eq(memory_peak() - before, lines);
 }
-END_TEST
 
 /* At a limit of bytes in use, or at a chosen request. */
-START_TEST(memory_runs_out_on_request)
+TEST(memory_runs_out_on_request)
 {
     size_t limit = memory_in_use() + 64;
     memory_set_limit(limit);
@@ -65,9 +60,8 @@ START_TEST(memory_runs_out_on_request)
         memory_free(after);
     }
 }
-END_TEST
 
-START_TEST(size_sums_saturate)
+TEST(size_sums_saturate)
 {
     static const struct { size_t from, a, b, sum; } row[] = {
         {5, 3, 4, 17}, {17, 0, SIZE_MAX, 17}, {17, SIZE_MAX - 17, 1, SIZE_MAX}, {SIZE_MAX, 1, 1, SIZE_MAX},
@@ -79,7 +73,6 @@ START_TEST(size_sums_saturate)
         ck_assert_uint_eq(sum, row[r].sum);
     }
 }
-END_TEST
 
 /* Linux's MemAvailable; 0 elsewhere. */
 static uint64_t bytes_of_meminfo(void)
@@ -95,7 +88,7 @@ static uint64_t bytes_of_meminfo(void)
 
 /* The default limit is at most 3/4 of the machine's memory and more than half of the available memory.  The error
  * states both numbers; a size that overflows is always an error. */
-START_TEST(bytes_are_read_and_compared)
+TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
         {"1", 1}, {"512", 512}, {"3K", 3072}, {"1.5M", 1572864}, {"8G", UINT64_C(8) << 30},
@@ -124,10 +117,9 @@ START_TEST(bytes_are_read_and_compared)
     rejected(work_fits(2e16, 1e13), STATUS_BAD_INPUT,
             "makes 2e+16 multiply-adds, allowed are 1e+13 (option --max-work)");
 }
-END_TEST
 
 /* Control characters that a message quotes become '?', also C1 controls in UTF-8 (C2 80 to C2 9F). */
-START_TEST(messages_stay_on_one_line)
+TEST(messages_stay_on_one_line)
 {
     static const char *const said[][2] = {
         {"\x1f \x7f~", "? ?~"}, {"\xc2\x80.", "?\x80."}, {"\xc2\x9f.", "?\x9f."}, {"\xc2\xa0.", "\xc2\xa0."},
@@ -142,10 +134,9 @@ START_TEST(messages_stay_on_one_line)
     ck_assert_int_eq(bad_input("it").code, STATUS_BAD_INPUT);
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
 }
-END_TEST
 
-/* Rounding may carry into the next unit.  µ is two bytes but one column. */
-START_TEST(numbers_have_three_digits_and_a_unit)
+/* µ is two bytes but one column. */
+TEST(numbers_have_three_digits_and_a_unit)
 {
     static const struct { const char *(*say)(char *, int, double); double number; const char *text; } row[] = {
         {units_seconds, 0, "    0 ns"}, {units_seconds, 999.4e-9, "  999 ns"}, {units_seconds, 999.6e-9, " 1.00 µs"},
@@ -159,10 +150,9 @@ START_TEST(numbers_have_three_digits_and_a_unit)
     char text[UNITS_TEXT];
     for (size_t r = 0; r < COUNT(row); r++) ck_assert_str_eq(row[r].say(text, 8, row[r].number), row[r].text);
 }
-END_TEST
 
 /* At most 2^31 - 1 offsets, which 2^30 tokens on a line have. */
-START_TEST(grids_are_read_strictly)
+TEST(grids_are_read_strictly)
 {
     static const char *const right[] = {"1073741824", "1073741824x1", "1x1073741824x1", "2x3x4", "14x14", "7"};
     static const struct { const char *message, *grid[17]; } wrong[] = {
@@ -182,7 +172,6 @@ START_TEST(grids_are_read_strictly)
     succeeds(grid_parse(&g, "8x14x7"));
     ck_assert(g.axes == 3 && g.tokens == 784 && g.offsets == 15 * 27 * 13);
 }
-END_TEST
 
 static const struct { const char *grid; size_t edge, rows, columns, entries; } some_windows[] = {
     {"6x4", 2, 3, 2, 4}, {"5x7", 3, 2, 3, 9}, {"5x7", 1, 5, 7, 1}, {"3x2", 4, 1, 1, 16}, {"1x9", 2, 1, 5, 4},
@@ -191,7 +180,7 @@ static const struct { const char *grid; size_t edge, rows, columns, entries; } s
 
 /* Windows and their entries are row-major; entries outside the grid are padding; windows_of and windows_entry are the
  * inverse. */
-START_TEST(windows_hold_every_token_once)
+TESTS(windows_hold_every_token_once, COUNT(some_windows))
 {
     struct windows w;
     grid g;
@@ -209,10 +198,9 @@ START_TEST(windows_hold_every_token_once)
         ck_assert(windows_of(&w, token) == window && windows_entry(&w, token) == entry);
     }
 }
-END_TEST
 
 /* The grid must be a plane, and padded tokens must fit into an int. */
-START_TEST(windows_that_do_not_fit_are_errors)
+TEST(windows_that_do_not_fit_are_errors)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
     static const struct { const char *grid; size_t edge, shift; const char *text; } bad_windows[] = {
@@ -234,20 +222,18 @@ START_TEST(windows_that_do_not_fit_are_errors)
         rejected(s, STATUS_BAD_INPUT, bad_windows[b].text);
     }
 }
-END_TEST
 
 /* Philox4x32-10: Salmon et al. 2011 publish 6627e8d5 e169c58d ... for a zero counter and key. */
-START_TEST(random_bits_are_philox)
+TEST(random_bits_are_philox)
 {
     const uint64_t first = random_bits(0, 0, 0);
     ck_assert_uint_eq(first, 0xe169c58d6627e8d5u);
     ck_assert(first != random_bits(0, 0, 1) && first != random_bits(0, 1, 0) && first != random_bits(1, 0, 0));
 }
-END_TEST
 
 /* Tolerance: five standard errors sqrt(v / n) of a mean of z^k, with v = E z^2k - (E z^k)^2 = 1, 2, 96 for normal z and
  * k = 1, 2, 4. */
-START_TEST(random_draws_have_their_moments)
+TEST(random_draws_have_their_moments)
 {
     static const struct { const char *what; double mean, variance; } moment[] = {
         {"mean of the uniform draws", 0.5, 1.0 / 12}, {"mean of the normal draws", 0, 1},
@@ -264,10 +250,9 @@ START_TEST(random_draws_have_their_moments)
     for (size_t m = 0; m < COUNT(moment); m++)
         within(moment[m].what, fabs(sum[m] / n - moment[m].mean), 5 * sqrt(moment[m].variance / n));
 }
-END_TEST
 
 /* The extremes are within 12 / n of the limits but once in e^12 seeds.  Tolerance of each number: three roundings. */
-START_TEST(uniform_numbers_fill_their_limits)
+TESTS(uniform_numbers_fill_their_limits, 2)
 {
     enum { n = 10000 };
     const double low = _i ? 2 : -3, high = _i ? 3 : 5, in = 12 * (high - low) / n;
@@ -281,20 +266,18 @@ START_TEST(uniform_numbers_fill_their_limits)
     ck_assert((double)least >= low && (double)least < low + in);
     ck_assert((double)most <= high && (double)most > high - in);
 }
-END_TEST
 
 /* The same doubles on every platform, since all operations round exactly. */
-START_TEST(random_normals_are_the_same_everywhere)
+TEST(random_normals_are_the_same_everywhere)
 {
     static const double known[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,
                                    -0x1.629fc799a8c74p-2, 0x1.a19e4c2e1b354p-2, -0x1.0e623973caa58p-4};
     for (size_t i = 0; i < COUNT(known); i++) ck_assert(random_normal(1, 2, i) == known[i]);
 }
-END_TEST
 
 /* A common shift has no effect, large scores do not overflow, NaN spreads.  Tolerance: n entries e_j (1 + 3 u) over a
  * sum with n roundings. */
-START_TEST(softmax_sums_to_one)
+TEST(softmax_sums_to_one)
 {
     real x[] = {1000, 1001, 999, -1000}, y[] = {0, 1, -1, -2000}, sum = 0;
     softmax(x, 4);
@@ -306,10 +289,9 @@ START_TEST(softmax_sums_to_one)
     softmax(lost, 3);
     ck_assert(isnan((double)lost[0]) && isnan((double)lost[2]));
 }
-END_TEST
 
 /* A norm below 1e-12 counts as 1e-12. */
-START_TEST(l2_normalise_clamps_the_norm)
+TEST(l2_normalise_clamps_the_norm)
 {
     static const struct { double row[2], first; } table[] = {{{0, 0}, 0}, {{3e-14, 4e-14}, 0.03}, {{-3, 4}, -0.6}};
     for (size_t r = 0; r < COUNT(table); r++) {
@@ -318,9 +300,8 @@ START_TEST(l2_normalise_clamps_the_norm)
         within("first entry", fabs((double)row[0] - table[r].first), fabs(table[r].first) * 4 * UNIT_ROUNDOFF);
     }
 }
-END_TEST
 
-START_TEST(tensors_are_checked_and_freed)
+TEST(tensors_are_checked_and_freed)
 {
     static const struct { int axes; size_t size[9]; const char *text; } wrong[] = {
         {9, {2, 3, 4, 1, 1, 1, 1, 1, 1}, "9 axes"}, {2, {SIZE_MAX, 2}, "overflows"}, {2, {0, 2}, "size 0"},
@@ -341,30 +322,5 @@ START_TEST(tensors_are_checked_and_freed)
         ck_assert_uint_eq(memory_in_use(), before);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("runtime");
-    TCase *memory = add_case(suite, "memory, statuses, units, tensors");
-    tcase_add_test(memory, memory_is_checked_aligned_and_counted);
-    tcase_add_test(memory, memory_runs_out_on_request);
-    tcase_add_test(memory, size_sums_saturate);
-    tcase_add_test(memory, bytes_are_read_and_compared);
-    tcase_add_test(memory, messages_stay_on_one_line);
-    tcase_add_test(memory, numbers_have_three_digits_and_a_unit);
-    tcase_add_test(memory, tensors_are_checked_and_freed);
-    TCase *grids = add_case(suite, "grids");
-    tcase_add_test(grids, grids_are_read_strictly);
-    tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
-    tcase_add_test(grids, windows_that_do_not_fit_are_errors);
-    TCase *random = add_case(suite, "random numbers");
-    tcase_add_test(random, random_bits_are_philox);
-    tcase_add_test(random, random_draws_have_their_moments);
-    tcase_add_loop_test(random, uniform_numbers_fill_their_limits, 0, 2);
-    tcase_add_test(random, random_normals_are_the_same_everywhere);
-    TCase *steps = add_case(suite, "plain steps");
-    tcase_add_test(steps, softmax_sums_to_one);
-    tcase_add_test(steps, l2_normalise_clamps_the_norm);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("runtime"); }

@@ -7,14 +7,10 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include "../support/cases.h"
-#include "../support/support.h"
 #include "../support/folder.h"
 #include "../../reference/io/safetensors.h"
 #include "../../reference/hilo.h"
-#include "../../reference/networks/layers/layers.h"
 
 #define THREADS 8
 #define MOST 160                /* forms of all operators */
@@ -23,22 +19,12 @@
 static struct item { struct fixture fixture; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 
-/* Operators, then layers. */
-static const struct declaration *operator_or_layer_at(int at)
-{
-    int operators = 0;
-    while (operator_at(operators)) operators++;
-    return at < operators ? operator_at(at) : layer_at(at - operators);
-}
-
-/* Every form of every operator and layer, with default options. */
 static void prepare_all(void)
 {
     count = 0;
-    if (!operator_count) enumerate_cases(operator_or_layer_at);
     for (int o = 0; o < operator_count; o++) {
         struct problem p;
-        struct one_case c = {.declaration = every[o]};
+        struct operator_case c = {.declaration = every[o]};
         static const char *const grids[] = {"", "7", "4x6", "2x3x4"};
         int axes = usual_axes(c.declaration);
         required(c.options, sizeof c.options, c.declaration, grids[axes], kernels[axes]);
@@ -58,7 +44,6 @@ static void prepare_all(void)
 
 struct worker { int number, step, rounds, threads, wrong; pthread_barrier_t *start; };
 
-/* Creates a plan, runs it twice and releases it, for one form after another. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -100,14 +85,13 @@ static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int thread
 }
 
 /* Different operators or the same, with one thread per plan or two, give the bits that they give alone. */
-START_TEST(plans_in_eight_threads_are_independent)
+TEST(plans_in_eight_threads_are_independent)
 {
     prepare_all();
     ck_assert_int_eq(wrong_in_eight(work, 5, count, 1), 0);
     ck_assert_int_eq(wrong_in_eight(work, 0, count, 1), 0);
     ck_assert_int_eq(wrong_in_eight(work, 5, count, 2), 0);
 }
-END_TEST
 
 struct use { struct plan *plan; const real *x; real *y; status s; };
 
@@ -121,7 +105,7 @@ static void *use_plan(void *argument)
 }
 
 /* One thread creates a plan, two others run it, a fourth releases it.  OpenMP's number of threads stays as set. */
-START_TEST(a_plan_may_move_between_threads)
+TEST(a_plan_may_move_between_threads)
 {
     prepare_all();
     omp_set_num_threads(3);
@@ -139,7 +123,6 @@ START_TEST(a_plan_may_move_between_threads)
         }
     }
 }
-END_TEST
 
 /* Binds OpenMP's threads to one processor, or undoes it. */
 static void share_one_processor(bool bind)
@@ -157,7 +140,7 @@ static void share_one_processor(bool bind)
 
 /* Eight threads on one processor: when one takes the last item of a step, others are interrupted within theirs.  Memory
  * is NaN before each of 40 runs. */
-START_TEST(lofi_waits_for_all_threads)
+TEST(lofi_waits_for_all_threads)
 {
     struct fixture t = fixture("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
     real *alone = fixture_run(&t, "fast", 1), *y = zeros(t.outputs);
@@ -173,9 +156,6 @@ START_TEST(lofi_waits_for_all_threads)
     plan_release(&plan);
     ck_assert_int_eq(same, 40);
 }
-END_TEST
-
-/* ---- files ------------------------------------------------------------- */
 
 /* A valid header, and errors that the JSON parser finds at different bytes, or that follow it. */
 static const char *const headers[] = {
@@ -200,7 +180,6 @@ static status read_file(size_t n)
     return s;
 }
 
-/* Reads one file after another; the threads start with different ones. */
 static void *read_files(void *argument)
 {
     struct worker *w = argument;
@@ -229,7 +208,6 @@ START_TEST(eight_threads_read_files)
     }
     ck_assert_int_eq(wrong_in_eight(read_files, 0, 600, 1), 0);
 }
-END_TEST
 
 /* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
  * of rows (chapters/appendices/using.md).  An empty option means all options. */
@@ -240,7 +218,7 @@ static const struct { const char *name, *form, *option; } by_library[] = {
     {"dfc-cp", "fast", ""}, {"hilo", "naive", ""}, {"hilo", "plain", ""}, {"head", "layer", ""},
 };
 
-static bool is_by_library(const struct one_case *c, const struct form *form)
+static bool is_by_library(const struct operator_case *c, const struct form *form)
 {
     for (size_t n = 0; n < COUNT(by_library); n++)
         if (!strcmp(c->declaration->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
@@ -251,7 +229,7 @@ static bool is_by_library(const struct one_case *c, const struct form *form)
 
 /* With 2, 3, 5 and 8 threads.  Forms in by_library only repeat their bits; their tolerance is 1e4 u of the largest
  * entry, which a missing item of work exceeds. */
-START_TEST(every_option_gives_the_bits_of_one_thread)
+TESTS(every_option_gives_the_bits_of_one_thread, plain_count)
 {
     static const int numbers[] = {2, 3, 5, THREADS};
     struct problem p;
@@ -273,17 +251,11 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
         }
     }
 }
-END_TEST
 
 int main(void)
 {
     enumerate_cases(operator_or_layer_at);
-    Suite *suite = suite_create("threads");
-    TCase *c = add_case(suite, "eight threads");
-    tcase_add_test(c, plans_in_eight_threads_are_independent);
-    tcase_add_test(c, a_plan_may_move_between_threads);
-    tcase_add_test(c, lofi_waits_for_all_threads);
-    tcase_add_loop_test(c, every_option_gives_the_bits_of_one_thread, 0, plain_count);
+    Suite *suite = suite_of_tests("threads");
     tcase_add_test(add_folder_case(suite, "files"), eight_threads_read_files);
     return run_suite(suite);
 }

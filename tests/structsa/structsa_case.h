@@ -6,15 +6,9 @@
 #ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
 #define TWICETOLD_TESTS_STRUCTSA_CASE_H
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/structsa.h"
-
-/* ---- one head -------------------------------------------------------- */
 
 struct head_shape {
     const char *grid, *kernel, *stride; /* stride: one for all axes, or "1x2x2" */
@@ -22,7 +16,6 @@ struct head_shape {
     const char *values;                 /* the window of the aggregators; "" for that of the detectors */
 };
 
-/* Sizes and windows of a head, its inputs, and the arrays of the cores. */
 struct case_head {
     struct structsa_problem params;         /* sizes only */
     struct neighbours keys, values;
@@ -41,7 +34,6 @@ static inline struct neighbours windows_around(const grid *tokens, const grid *w
     return n;
 }
 
-/* A head of this shape with all arrays of the cores, without inputs. */
 static inline struct case_head empty_head(const struct head_shape *s)
 {
     struct case_head h = {0};
@@ -128,7 +120,6 @@ static inline const real *run_head(struct case_head *h)
     return h->y;
 }
 
-/* The same head with its tokens in reverse order. */
 static inline void reverse_tokens(struct case_head *h)
 {
     h->q = rows_reversed(h->q, h->params.heads.N, h->params.heads.c);
@@ -173,8 +164,6 @@ static inline void options_of_equation(char *text, size_t size, const char *opti
     int length = values ? (int)(values - options) : (int)strlen(options);
     snprintf(text, size, "%.*s --equation %s", length, options, equation);
 }
-
-/* ---- tolerance ------------------------------------------------------------ */
 
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
  * largest entry of y.  A score sums |M| c products, or |M| products and then c.  Its partial sums have a root mean

@@ -1,7 +1,4 @@
-/* test_structsa_counts.c -- the cost of StructSA: multiplications and bytes, counted, and the FLOPs of its tables
- *
- * The naive form is compiled with a real that counts multiplications (counting.h); the allocator counts bytes
- * (memory.h).  Counts without a tolerance are exact. */
+/* test_structsa_counts.c -- the cost of StructSA: multiplications and bytes, counted, and the FLOPs of its tables */
 
 #include "structsa_case.h"
 #include "../support/battery.h"
@@ -34,11 +31,9 @@ static double cores(const struct fixture *t, const char *form)
     return fixture_cores(t, operator_form(&structsa, form));
 }
 
-/* ---- arithmetic ------------------------------------------------------ */
-
 /* StructSA, Eq. 15: permuting saves a factor of about |M|; for large N the factor is |M| (1 + 1 / 2D) + 1 / 2D.  784
  * tokens, 64 channels.  Tolerance 6 %: the convolutions are |M| / N of the products, the softmax 1 / c. */
-START_TEST(permuting_saves_a_factor_of_the_window)
+TESTS(permuting_saves_a_factor_of_the_window, 6)
 {
     static const char *const D[] = {"D=1", "D=4", "D=8"};
     static const double d[] = {1, 4, 8};
@@ -49,12 +44,11 @@ START_TEST(permuting_saves_a_factor_of_the_window)
     double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
     within("over its limit", fabs(saved / expected - 1), 0.06);
 }
-END_TEST
 
 /* StructSA, Eq. 5 and 15; not stated in the paper.  A pair of tokens costs 2 D c with virtual tokens (fast form),
  * c + D (|M| + |M'|) + |M'| c in the naive form, and 2 c + D (|M| + |M'|) with merged kernels (plain form).  For c = 64
  * virtual tokens cost most, for c = 8 least. */
-START_TEST(permuting_costs_more_for_dot_products)
+TEST(permuting_costs_more_for_dot_products)
 {
     struct fixture wide = random_fixture("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
     struct fixture narrow = random_fixture("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
@@ -63,7 +57,6 @@ START_TEST(permuting_costs_more_for_dot_products)
     ck_assert(merged > 0.25 && merged < 0.27);
     ck_assert(cores(&narrow, "naive") > cores(&narrow, "plain") && cores(&narrow, "plain") > cores(&narrow, "fast"));
 }
-END_TEST
 
 /* StructSA, Sec. 4.3.1, Tab. 4, 5a: strides divide the work by their product: s^2 on a plane, and in a video that
  * strides in space only. */
@@ -71,7 +64,7 @@ static const struct { const char *options, *stride; double factor; } divided[] =
     {"--grid 8x8 --kernel 3x3", "2", 4}, {"--grid 4x8x8 --kernel 3x3x3", "1x2x2", 4},
     {"--grid 4x8x8 --kernel 3x3x3", "2", 8}, {"--grid 8x12 --kernel 3x3", "4x3", 12},
 };
-START_TEST(a_stride_divides_the_work)
+TESTS(a_stride_divides_the_work, COUNT(divided))
 {
     double factor = divided[_i].factor;
     char coarse[80];
@@ -82,9 +75,6 @@ START_TEST(a_stride_divides_the_work)
     ck_assert(cores(&all, "fast") == factor * cores(&some, "fast"));
     ck_assert(cores(&all, "naive") - fixed == factor * (cores(&some, "naive") - fixed));
 }
-END_TEST
-
-/* ---- memory ---------------------------------------------------------- */
 
 static double peak(const struct fixture *t, const char *form)
 {
@@ -138,7 +128,7 @@ static const struct battery_case held[] = {
 
 /* The scratch of the fast form is that of one call of the tiled attention: neither the map nor the virtual tokens
  * exist.  Tolerance: 96 queries, since a block is rounded up. */
-START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
+TESTS(tiles_hold_neither_map_nor_virtual_tokens, COUNT(held) - 1)
 {
     struct fixture t = random_fixture(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
     struct structsa_problem s;
@@ -151,7 +141,6 @@ START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
 }
-END_TEST
 
 /* StructSA, Eq. 15, "memory complexity", with four times the tokens: the map is O(N^2 C), virtual tokens O(N C D),
  * tiles of them O(N C); in Eq. 5 the plain form has the map of one query. */
@@ -165,18 +154,17 @@ static const struct battery_growth growth[] = {
 
 /* Seven more patterns cost the fast form exactly their filters: 9 taps, 16 channels, keys and values (whole lines of 64
  * bytes). */
-START_TEST(patterns_cost_the_memory_of_their_filters)
+TEST(patterns_cost_the_memory_of_their_filters)
 {
     struct fixture one = random_fixture("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
     struct fixture eight = random_fixture("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
     double more = peak(&eight, "fast") - peak(&one, "fast");
     within("bytes", fabs(more - 7 * 2 * 9 * 16 * (double)sizeof(real)), 0);
 }
-END_TEST
 
 /* The plain form needs less memory than the naive one from N = 2D on; the paper has N > D, for the scores alone.  512
  * channels, so that keys and values dominate. */
-START_TEST(virtual_tokens_save_memory_from_2d_tokens_on)
+TEST(virtual_tokens_save_memory_from_2d_tokens_on)
 {
     static const struct { const char *options; size_t N; } z[] = {
         {"--grid 4 --kernel 1", 4}, {"--grid 8 --kernel 1", 8},
@@ -189,9 +177,6 @@ START_TEST(virtual_tokens_save_memory_from_2d_tokens_on)
         else ck_assert(naive > plain);
     }
 }
-END_TEST
-
-/* ---- the paper's tables ------------------------------------------------ */
 
 /* StructSA, Tab. 6b, windows of two sizes, 14 x 14 tokens, D = 4: each pattern of a channel has |M| + |M'| numbers, and
  * as many products at every centre. */
@@ -199,7 +184,7 @@ static const struct { const char *keys, *values; double M, Mv; } tab_6b[] = {
     {"1x1", "3x3", 1, 9}, {"5x5", "3x3", 25, 9}, {"7x7", "3x3", 49, 9},
     {"3x3", "1x1", 9, 1}, {"3x3", "5x5", 9, 25}, {"3x3", "7x7", 9, 49},
 };
-START_TEST(windows_of_tab_6b_cost_their_entries)
+TESTS(windows_of_tab_6b_cost_their_entries, COUNT(tab_6b))
 {
     char options[96];
     snprintf(options, sizeof options, "--grid 14x14 --kernel %s --heads 2 --value-kernel %s", tab_6b[_i].keys,
@@ -210,7 +195,6 @@ START_TEST(windows_of_tab_6b_cost_their_entries)
     ck_assert((double)problem_parameters(&row.problem) - (double)problem_parameters(&nine.problem) == filters);
     ck_assert(cores(&row, "plain") - cores(&nine, "plain") == 196 * filters);
 }
-END_TEST
 
 int main(void)
 {
@@ -218,17 +202,5 @@ int main(void)
         .operator = &structsa, .tolerance = problem_tolerance, .variants = variants, .join = options_of_equation,
         .counted = counted, .memory = memory, .stated = stated, .growth = growth,
     };
-    Suite *suite = suite_create("StructSA, counts");
-    add_battery(suite, &tables);
-    TCase *arithmetic = add_case(suite, "arithmetic");
-    tcase_add_loop_test(arithmetic, permuting_saves_a_factor_of_the_window, 0, 6);
-    tcase_add_test(arithmetic, permuting_costs_more_for_dot_products);
-    tcase_add_loop_test(arithmetic, a_stride_divides_the_work, 0, (int)COUNT(divided));
-    TCase *bytes = add_case(suite, "bytes");
-    tcase_add_loop_test(bytes, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held) - 1);
-    tcase_add_test(bytes, patterns_cost_the_memory_of_their_filters);
-    tcase_add_test(bytes, virtual_tokens_save_memory_from_2d_tokens_on);
-    TCase *papers = add_case(suite, "tables of the paper");
-    tcase_add_loop_test(papers, windows_of_tab_6b_cost_their_entries, 0, (int)COUNT(tab_6b));
-    return run_suite(suite);
+    return run_battery("StructSA, counts", &tables);
 }

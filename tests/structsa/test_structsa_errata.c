@@ -28,7 +28,7 @@ static void convolve(real *y, const struct case_head *h)
 
 /* StructSA, Eq. 21: the kernel around j - floor(M/2) + m has token j at entry M - 1 - m.  The printed entry m is right
  * if windows are in the order of a convolution.  Symmetric aggregators (_i >= 2) give the same either way. */
-START_TEST(eq21_reads_kernels_reversed)
+TESTS(eq21_reads_kernels_reversed, 4)
 {
     const struct head_shape s = {"9", _i % 2 ? "5" : "3", "1", 3, 2, 1, ""};
     struct case_head h = integer_head(&s);
@@ -56,11 +56,10 @@ START_TEST(eq21_reads_kernels_reversed)
     if (_i < 2) beyond("Eq. 21, printed", relative_difference(printed, h.y, 27), 0.1);
     else equal(printed, h.y, 27);
 }
-END_TEST
 
 /* StructSA, Eq. 11, 13, 16, 20: diag(q_i) K_j scales rows, which are neighbours, and exists only for |M| = C.
  * K_j diag(q_i) scales channels, and gives the scores of Eq. 15. */
-START_TEST(eq13_scales_neighbours_where_it_means_channels)
+TEST(eq13_scales_neighbours_where_it_means_channels)
 {
     const struct head_shape s = {"9", "3", "1", 3, 2, 3, ""};
     struct case_head h = integer_head(&s);
@@ -76,11 +75,10 @@ START_TEST(eq13_scales_neighbours_where_it_means_channels)
     equal(right, scores, 9 * 9 * 2);
     beyond("diag(q_i) K_j, as printed", relative_difference(left, scores, 9 * 9 * 2), 0.1);
 }
-END_TEST
 
 /* StructSA, Sec. 3.1, "the same output regardless of the order of features": true only of the mean of all outputs; the
  * outputs are permuted as the tokens are. */
-START_TEST(self_attention_is_equivariant_not_invariant)
+TEST(self_attention_is_equivariant_not_invariant)
 {
     const struct head_shape s = {"12", "1", "1", 3, 1, 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s);
@@ -91,14 +89,5 @@ START_TEST(self_attention_is_equivariant_not_invariant)
     real *sum = matrix_product(ones, h.y, 1, 12, 3), *sum_turned = matrix_product(ones, turned.y, 1, 12, 3);
     within("on average", largest_difference(sum_turned, sum, 3), 12 * head_tolerance(&h) * largest(h.y, 36));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("StructSA, errata");
-    TCase *equations = add_case(suite, "equations");
-    tcase_add_loop_test(equations, eq21_reads_kernels_reversed, 0, 4);
-    tcase_add_test(equations, eq13_scales_neighbours_where_it_means_channels);
-    tcase_add_test(equations, self_attention_is_equivariant_not_invariant);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("StructSA, errata"); }

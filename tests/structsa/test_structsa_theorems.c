@@ -2,13 +2,11 @@
  *
  * Tolerances: zero for integers, whose sums are exact; otherwise that of structsa_case.h. */
 
-#include <stdlib.h>
 #include "structsa_case.h"
 #include "../../reference/io/images.h"
 #include "../../reference/runtime/steps.h"
 #include "../../reference/io/tokens.h"
 
-/* Dot-product and channel-wise; lines, planes and blocks; strides; windows of two sizes. */
 static const struct head_shape shapes[] = {
     {"7", "3", "1", 3, 2, 1, ""},      {"7", "3", "1", 3, 2, 3, ""},
     {"5x4", "3x3", "1", 4, 3, 1, ""},  {"5x4", "3x3", "1", 4, 3, 4, ""},
@@ -31,7 +29,7 @@ static wide_real dot(const real *a, const real *b, size_t n)
 
 /* StructSA, Eq. 2 = 3 and 13 = 15: conv(q_i K^T, U) = q_i conv(K, U), and per channel conv(diag(q_i) K, H) =
  * q_i (K * H). */
-START_TEST(convolving_the_map_is_convolving_the_keys)
+TESTS(convolving_the_map_is_convolving_the_keys, SHAPES)
 {
     struct case_head h = integer_head(&shapes[_i]);
     size_t N = h.params.heads.N, c = h.params.heads.c, keys = h.params.J * h.params.D;
@@ -41,11 +39,10 @@ START_TEST(convolving_the_map_is_convolving_the_keys)
     ck_assert(largest(scores, N * keys) > 4);
     equal(other, scores, N * keys);
 }
-END_TEST
 
 /* StructSA, Eq. 5 and 16, rearranged: sum_jm (sum_d a_ijd h_dm) v_{j+m} = sum_jd a_ijd (sum_m h_dm v_{j+m}).  Integers
  * replace the weights of the softmax. */
-START_TEST(dynamic_kernels_equal_virtual_values)
+TESTS(dynamic_kernels_equal_virtual_values, SHAPES)
 {
     struct case_head h = integer_head(&shapes[_i]);
     size_t N = h.params.heads.N, c = h.params.heads.c, keys = h.params.J * h.params.D;
@@ -59,10 +56,9 @@ START_TEST(dynamic_kernels_equal_virtual_values)
     ck_assert(largest(y, N * c) > 4);
     equal(h.y, y, N * c);
 }
-END_TEST
 
 /* StructSA, Eq. 15: StructSA is softmax attention of N queries over J D virtual tokens. */
-START_TEST(structsa_is_attention_over_virtual_tokens)
+TESTS(structsa_is_attention_over_virtual_tokens, SHAPES)
 {
     struct case_head h = normal_head(&shapes[_i]);
     size_t N = h.params.heads.N, c = h.params.heads.c, keys = h.params.J * h.params.D;
@@ -73,11 +69,9 @@ START_TEST(structsa_is_attention_over_virtual_tokens)
     within("attention over virtual tokens", relative_difference(attention, y, N * c), head_tolerance(&h));
     within("    and its weights", relative_difference(a, h.a, N * keys), head_tolerance(&h));
 }
-END_TEST
 
 /* ---- special cases --------------------------------------------------- */
 
-/* In each form, both problems have equal bits. */
 static void same_in_every_form(const struct fixture *one, const struct fixture *other)
 {
     const struct form *form;
@@ -86,7 +80,7 @@ static void same_in_every_form(const struct fixture *one, const struct fixture *
 }
 
 /* StructSA, Eq. 1; Table 1a, D = 0: with windows of one token and one pattern, equal to 1, it is self-attention. */
-START_TEST(self_attention_is_one_token_and_one_pattern)
+TESTS(self_attention_is_one_token_and_one_pattern, 4)
 {
     const struct head_shape s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", "1", 3, 1, _i < 2 ? 1 : 3, ""};
     struct case_head h = normal_head(&s);
@@ -95,11 +89,10 @@ START_TEST(self_attention_is_one_token_and_one_pattern)
     attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.params.heads.N, h.params.heads.N, h.params.heads.c);
     within("y", relative_difference(run_head(&h), y, h.params.heads.N * h.params.heads.c), head_tolerance(&h));
 }
-END_TEST
 
 /* StructSA, Tab. 1b, 1 x 1: y_i = sum_d uv_d p_id attention(uk_d q_i, k, v), where p_id is the share of pattern d in
  * the weights of query i. */
-START_TEST(windows_of_one_token_mix_temperatures)
+TEST(windows_of_one_token_mix_temperatures)
 {
     const struct head_shape s = {"4x5", "1x1", "1", 3, 4, 1, ""};
     struct case_head h = normal_head(&s);
@@ -121,11 +114,10 @@ START_TEST(windows_of_one_token_mix_temperatures)
     }
     within("y", relative_difference(sum, y, 20 * 3), head_tolerance(&h));
 }
-END_TEST
 
 /* StructSA, Eq. 8-10 and 18-20: with one pattern it is ConvSA, attention to keys and values from a depth-wise
- * convolution.  Reversed kernels give another y. */
-START_TEST(convsa_is_one_pattern)
+ * convolution. */
+TESTS(convsa_is_one_pattern, 2)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 1, _i ? 4 : 1, ""};
     struct case_head h = normal_head(&s);
@@ -139,10 +131,9 @@ START_TEST(convsa_is_one_pattern)
         hv = rows_reversed(hv, 9, h.params.columns);
     }
 }
-END_TEST
 
 /* StructSA, Eq. 4 and 5; Tab. 1c, 6b: Eq. 4 is Eq. 5 with --value-kernel 1x1.  Exact: the sums are the same. */
-START_TEST(an_element_is_a_window_of_one_token)
+TESTS(an_element_is_a_window_of_one_token, 2)
 {
     const char *options = _i ? "--grid 4x5 --kernel 3x3 --stride 2x1 --heads 2" : "--grid 4x5 --kernel 3x3 --heads 2";
     char by_eq5[96], by_eq4[96];
@@ -153,11 +144,10 @@ START_TEST(an_element_is_a_window_of_one_token)
     fixture_take(&five, &four, "w_qkv b_qkv uk uv w_o b_o");
     same_in_every_form(&five, &four);
 }
-END_TEST
 
 /* StructSA, Sec. A.1: if all channels share the filters, Eq. 16 is Eq. 5.  Exact: integer scores, then the same
  * operations. */
-START_TEST(shared_filters_make_eq16_eq5)
+TEST(shared_filters_make_eq16_eq5)
 {
     const struct head_shape shared = {"5x4", "3x3", "1", 4, 3, 1, ""}, own = {"5x4", "3x3", "1", 4, 3, 4, ""};
     struct case_head eq5 = integer_head(&shared), eq16 = integer_head(&own);
@@ -170,11 +160,10 @@ START_TEST(shared_filters_make_eq16_eq5)
     eq16.hv = hv;
     equal(run_head(&eq16), run_head(&eq5), eq5.params.heads.N * eq5.params.heads.c);
 }
-END_TEST
 
 /* StructSA, Eq. 6-9 and Sec. 3.3: a dense convolution with W_m = u_m w is a point-wise map followed by a channel-wise
- * convolution.  With one tap of W changed by 1 it is not. */
-START_TEST(separable_convolution_is_a_case_of_the_dense_one)
+ * convolution. */
+TESTS(separable_convolution_is_a_case_of_the_dense_one, 2)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 1, 1, ""};
     struct case_head h = empty_head(&s);
@@ -187,7 +176,6 @@ START_TEST(separable_convolution_is_a_case_of_the_dense_one)
     if (_i) unequal(dense, separable, 20 * 4);
     else equal(dense, separable, 20 * 4);
 }
-END_TEST
 
 /* Filters [D][3 x 3][E], zero-padded to [D][5 x 5][E]. */
 static real *widened(const real *filters, size_t D, size_t E)
@@ -201,7 +189,7 @@ static real *widened(const real *filters, size_t D, size_t E)
 }
 
 /* StructSA, Tab. 6b: windows of two sizes equal one size with the smaller filters zero-padded, in every form. */
-START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
+TESTS(a_value_kernel_is_a_larger_one_with_zeros_around, 2)
 {
     struct fixture own = fixture(_i ? "--grid 7x6 --kernel 3x3 --heads 2 --stride 1x2 --value-kernel 5x5"
                              : "--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2 --value-kernel 3x3", &structsa, 2, 6,
@@ -215,13 +203,12 @@ START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
     fixture_tensor(&wide, small)[0] = 1;
     beyond("    padded with a 1", relative_difference(fixture_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }
-END_TEST
 
 /* ---- one softmax ----------------------------------------------------- */
 
 /* StructSA, Eq. 2 and 3: the J D weights of a query sum to 1, the D weights of one key do not.  Tolerance: J D positive
  * terms, 8 sqrt(J D) u. */
-START_TEST(weights_sum_to_one_over_all_patterns)
+TESTS(weights_sum_to_one_over_all_patterns, SHAPES)
 {
     struct case_head h = normal_head(&shapes[_i]);
     size_t keys = h.params.J * h.params.D;
@@ -237,11 +224,10 @@ START_TEST(weights_sum_to_one_over_all_patterns)
         ck_assert(own < 0.999);
     }
 }
-END_TEST
 
 /* StructSA, below Eq. 2: a_ijd = p_id softmax_j(s_ijd); D separate softmaxes would have p_id = 1/D.  On 196 tokens of
  * images a share exceeds 1/D by more than half, with random detectors and with four times these. */
-START_TEST(one_softmax_is_not_many)
+TESTS(one_softmax_is_not_many, 2)
 {
     const struct head_shape s = {"14x14", "3x3", "1", 16, 4, 1, ""};
     struct case_head h = normal_head(&s);
@@ -277,13 +263,12 @@ START_TEST(one_softmax_is_not_many)
     if (images_there("the shares of images in one_softmax_is_not_many"))
         beyond("    the largest share", most, 0.375);
 }
-END_TEST
 
 /* ---- dynamic kernels ------------------------------------------------- */
 
 /* StructSA, Sec. 3.3, "Limitation": the kernels kappa_ij of a query have rank min(D, |M|) over j, 1 for ConvSA.
  * Tolerance: kernels are rounded to u; pivots of at most 1e3 u of the largest entry count as 0. */
-START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
+TESTS(rank_of_dynamic_kernels_is_the_number_of_patterns, 6)
 {
     static const size_t patterns[] = {1, 2, 4, 8, 9, 12};
     size_t D = patterns[_i];
@@ -295,15 +280,13 @@ START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
         size_t rank = matrix_rank(h.kernels, 63, 9, 1e3 * UNIT_ROUNDOFF * largest(h.kernels, 63 * 9));
         ck_assert_uint_eq(rank, D < 9 ? D : 9);
 
-        /* With one pattern every kernel is a_ij u. */
         for (size_t jm = 0; D == 1 && jm < 63 * 9; jm++)
             ck_assert(h.kernels[jm] == h.a[i * 63 + jm / 9] * h.hv[jm % 9]);
     }
 }
-END_TEST
 
 /* StructSA, Eq. 21, corrected as in eq21_reads_kernels_reversed: y_i = sum_n c_in v_n. */
-START_TEST(merged_kernels_reproduce_the_output)
+TESTS(merged_kernels_reproduce_the_output, SHAPES)
 {
     struct case_head h = normal_head(&shapes[_i]);
     size_t N = h.params.heads.N, c = h.params.heads.c, E = h.params.columns;
@@ -317,11 +300,9 @@ START_TEST(merged_kernels_reproduce_the_output)
     }
     within("y from merged kernels", relative_difference(y, h.y, N * c), head_tolerance(&h));
 }
-END_TEST
 
-/* StructSA, Eq. 5: V_j is the window of key j, so every value reaches every output.  The window of the query, V_i,
- * gives another y. */
-START_TEST(eq5_gathers_around_the_key)
+/* StructSA, Eq. 5: V_j is the window of key j, so every value reaches every output. */
+TEST(eq5_gathers_around_the_key)
 {
     const struct head_shape s = {"9", "3", "1", 2, 2, 1, ""};
     struct case_head h = normal_head(&s);
@@ -342,7 +323,6 @@ START_TEST(eq5_gathers_around_the_key)
     (void)run_head(&h);
     for (size_t i = 0; i < 9; i++) ck_assert(h.y[i * 2] != before[i * 2]);
 }
-END_TEST
 
 /* ---- positions ------------------------------------------------------- */
 
@@ -357,7 +337,7 @@ static real *object_at(size_t r, size_t c, uint64_t seed)
 
 /* StructSA, Sec. 3.1: an object on an empty background gives the same y wherever all windows that touch it have centres
  * on the grid.  Empty tokens have keys of zero, like those off the grid.  In the corner, centres are missing. */
-START_TEST(output_follows_an_object_away_from_borders)
+TESTS(output_follows_an_object_away_from_borders, 2)
 {
     const struct head_shape s = {"9x9", "3x3", "1", 3, 3, _i ? 3 : 1, ""};
     static const size_t place[4][2] = {{2, 2}, {5, 4}, {1, 1}, {0, 0}};
@@ -377,11 +357,10 @@ START_TEST(output_follows_an_object_away_from_borders)
     within("half a window from the border", relative_difference(seen[2], seen[0], 12), head_tolerance(&h));
     beyond("    in the corner", relative_difference(seen[3], seen[0], 12), 0.01);
 }
-END_TEST
 
 /* StructSA, Eq. 3: keys off the grid are zero, and their scores take part.  With equal tokens a score is proportional
  * to the tokens of its window, so positive queries attend least to corners, negative ones most. */
-START_TEST(border_is_visible_on_a_uniform_image)
+TESTS(border_is_visible_on_a_uniform_image, 2)
 {
     const struct head_shape s = {"4x5", "3x3", "1", 2, 1, _i ? 2 : 1, ""};
     struct case_head h = empty_head(&s);
@@ -399,10 +378,9 @@ START_TEST(border_is_visible_on_a_uniform_image)
     ck_assert(positive[0] < positive[1] && positive[1] < positive[6]);
     ck_assert(negative[0] > negative[1] && negative[1] > negative[6]);
 }
-END_TEST
 
 /* StructSA, Sec. 3.1 and 3.2: y depends on the order of tokens for windows of 3 x 3, not for windows of one token. */
-START_TEST(windows_see_the_order_of_tokens)
+TESTS(windows_see_the_order_of_tokens, 4)
 {
     const struct head_shape s = {"4x5", _i < 2 ? "1x1" : "3x3", "1", 3, 3, _i % 2 ? 3 : 1, ""};
     struct case_head h = normal_head(&s), reversed = normal_head(&s);
@@ -411,14 +389,13 @@ START_TEST(windows_see_the_order_of_tokens)
     if (_i < 2) within("windows of one token", relative_difference(run_head(&reversed), y, 60), head_tolerance(&h));
     else beyond("windows of 3 x 3", relative_difference(run_head(&reversed), y, 60), 0.01);
 }
-END_TEST
 
 /* StructSA, Sec. 4.3.1; Tab. 4 and 5a: only centres whose coordinates are multiples of the strides remain.  Their
  * weights are those of stride 1, normalised again. */
 static const struct { const char *text; size_t step[3], J; } strides[] = {
     {"2", {2, 2, 2}, 18}, {"1x2x2", {1, 2, 2}, 36}, {"2x1x3", {2, 1, 3}, 20}, {"9x4x1", {9, 4, 1}, 12},
 };
-START_TEST(stride_removes_centres)
+TESTS(stride_removes_centres, COUNT(strides))
 {
     const struct head_shape every = {"4x5x6", "3x3x3", "1", 3, 2, 3, ""};
     const struct head_shape some = {"4x5x6", "3x3x3", strides[_i].text, 3, 2, 3, ""};
@@ -440,10 +417,9 @@ START_TEST(stride_removes_centres)
     }
     within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.params.J * 2), head_tolerance(&h));
 }
-END_TEST
 
 /* --stride 2 is 2x2x2.  A stride that leaves one centre on an axis equals any longer one. */
-START_TEST(one_stride_applies_to_all_axes)
+TESTS(one_stride_applies_to_all_axes, 2)
 {
     static const char *const pair[][2] = {{"2", "2x2x2"}, {"1x5x2", "1x9x2"}};
     struct fixture t[2];
@@ -454,13 +430,12 @@ START_TEST(one_stride_applies_to_all_axes)
     }
     same_in_every_form(&t[0], &t[1]);
 }
-END_TEST
 
 /* ---- patterns, heads, scales ----------------------------------------- */
 
 /* StructSA, Eq. 5, 16: reversed patterns, and every pattern given twice, leave y.  Tolerance: that of twice as many
  * entries. */
-START_TEST(order_and_copies_of_patterns_have_no_effect)
+TESTS(order_and_copies_of_patterns_have_no_effect, 2)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
     const struct head_shape twice = {"5x4", "3x3", "1", 4, 6, _i ? 4 : 1, ""};
@@ -473,11 +448,10 @@ START_TEST(order_and_copies_of_patterns_have_no_effect)
     within("in reverse order", relative_difference(run_head(&reversed), h.y, 80), head_tolerance(&doubled));
     within("each twice", relative_difference(run_head(&doubled), h.y, 80), head_tolerance(&doubled));
 }
-END_TEST
 
 /* StructSA, Eq. 3: a detector of zeros has the same weight at every key; its share depends on the query.  Exact: the
  * same exponential over the same sum. */
-START_TEST(a_detector_of_zeros_weighs_all_keys_equally)
+TESTS(a_detector_of_zeros_weighs_all_keys_equally, 2)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
     struct case_head h = normal_head(&s);
@@ -496,10 +470,9 @@ START_TEST(a_detector_of_zeros_weighs_all_keys_equally)
     }
     ck_assert(most - least > 0.02);
 }
-END_TEST
 
 /* StructSA, Eq. 4, 5, 16: weights do not depend on values, so y is linear in v. */
-START_TEST(structsa_is_linear_in_the_value)
+TESTS(structsa_is_linear_in_the_value, SHAPES)
 {
     struct case_head a = normal_head(&shapes[_i]), b = normal_head(&shapes[_i]);
     struct case_head sum = normal_head(&shapes[_i]);
@@ -508,10 +481,9 @@ START_TEST(structsa_is_linear_in_the_value)
     real *y = sum_of(run_head(&a), 2, run_head(&b), n);
     within("y of v + 2 v'", relative_difference(run_head(&sum), y, n), head_tolerance(&a));
 }
-END_TEST
 
 /* --scale 2 equals a doubled query, which does not round.  The paper has no scale: Eq. 2 has no 1/sqrt(C). */
-START_TEST(scale_multiplies_the_scores)
+TEST(scale_multiplies_the_scores)
 {
     struct fixture scaled = fixture("--grid 5x4 --kernel 3x3 --heads 2 --scale 2", &structsa, 1, 8, "D=3", "");
     struct fixture doubled = fixture("--grid 5x4 --kernel 3x3 --heads 2 --scale 1", &structsa, 1, 8, "D=3", "");
@@ -523,10 +495,9 @@ START_TEST(scale_multiplies_the_scores)
     for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
         unequal(fixture_run(&halved, form->name, 1), fixture_run(&scaled, form->name, 1), 20 * 8);
 }
-END_TEST
 
 /* With scale 0 all scores of a query are equal, so y is the mean of the virtual values. */
-START_TEST(scale_zero_is_the_mean_of_virtual_values)
+TEST(scale_zero_is_the_mean_of_virtual_values)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, 4, ""};
     struct case_head h = normal_head(&s);
@@ -539,11 +510,10 @@ START_TEST(scale_zero_is_the_mean_of_virtual_values)
     }
     within("y", relative_difference(run_head(&h), mean, 80), head_tolerance(&h));
 }
-END_TEST
 
 /* StructSA, Sec. 4.3.1, "do not share weights across channels": in Eq. 16 each head has its slice of the filters; in
  * Eq. 5 all heads share them. */
-START_TEST(heads_have_their_own_filters_in_eq16)
+TESTS(heads_have_their_own_filters_in_eq16, 2)
 {
     const char *options = _i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2";
     struct fixture t = fixture(options, &structsa, 1, 8, "D=3", "w_o b_o");
@@ -560,42 +530,5 @@ START_TEST(heads_have_their_own_filters_in_eq16)
         }
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("StructSA, theorems");
-    TCase *identities = add_case(suite, "identities");
-    tcase_add_loop_test(identities, convolving_the_map_is_convolving_the_keys, 0, SHAPES);
-    tcase_add_loop_test(identities, dynamic_kernels_equal_virtual_values, 0, SHAPES);
-    tcase_add_loop_test(identities, structsa_is_attention_over_virtual_tokens, 0, SHAPES);
-    TCase *special = add_case(suite, "special cases");
-    tcase_add_loop_test(special, self_attention_is_one_token_and_one_pattern, 0, 4);
-    tcase_add_test(special, windows_of_one_token_mix_temperatures);
-    tcase_add_loop_test(special, convsa_is_one_pattern, 0, 2);
-    tcase_add_loop_test(special, an_element_is_a_window_of_one_token, 0, 2);
-    tcase_add_test(special, shared_filters_make_eq16_eq5);
-    tcase_add_loop_test(special, separable_convolution_is_a_case_of_the_dense_one, 0, 2);
-    tcase_add_loop_test(special, a_value_kernel_is_a_larger_one_with_zeros_around, 0, 2);
-    TCase *weights = add_case(suite, "one softmax");
-    tcase_add_loop_test(weights, weights_sum_to_one_over_all_patterns, 0, SHAPES);
-    tcase_add_loop_test(weights, one_softmax_is_not_many, 0, 2);
-    TCase *kernels = add_case(suite, "dynamic kernels");
-    tcase_add_loop_test(kernels, rank_of_dynamic_kernels_is_the_number_of_patterns, 0, 6);
-    tcase_add_loop_test(kernels, merged_kernels_reproduce_the_output, 0, SHAPES);
-    tcase_add_test(kernels, eq5_gathers_around_the_key);
-    TCase *positions = add_case(suite, "positions");
-    tcase_add_loop_test(positions, output_follows_an_object_away_from_borders, 0, 2);
-    tcase_add_loop_test(positions, border_is_visible_on_a_uniform_image, 0, 2);
-    tcase_add_loop_test(positions, windows_see_the_order_of_tokens, 0, 4);
-    tcase_add_loop_test(positions, stride_removes_centres, 0, (int)COUNT(strides));
-    tcase_add_loop_test(positions, one_stride_applies_to_all_axes, 0, 2);
-    TCase *patterns = add_case(suite, "patterns, heads, scales");
-    tcase_add_loop_test(patterns, order_and_copies_of_patterns_have_no_effect, 0, 2);
-    tcase_add_loop_test(patterns, a_detector_of_zeros_weighs_all_keys_equally, 0, 2);
-    tcase_add_loop_test(patterns, structsa_is_linear_in_the_value, 0, SHAPES);
-    tcase_add_test(patterns, scale_multiplies_the_scores);
-    tcase_add_test(patterns, scale_zero_is_the_mean_of_virtual_values);
-    tcase_add_loop_test(patterns, heads_have_their_own_filters_in_eq16, 0, 2);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("StructSA, theorems"); }

@@ -1,10 +1,9 @@
 /* battery.c -- one test per row of an operator's tables; see battery.h */
 
+#define _XOPEN_SOURCE 700
 #include "battery.h"
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include <glob.h>
 #include "golden.h"
 #include "properties.h"
 #include "../../reference/runtime/heads.h"
@@ -12,6 +11,7 @@
 /* Index of a loop test: STRIDE times the operator's number, plus the row. */
 enum { STRIDE = 1000, MOST = 8 };
 static const struct battery *batteries[MOST];
+static glob_t golden[MOST];
 static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
@@ -75,21 +75,20 @@ START_TEST(forms_agree)
     struct fixture t = fixture_case(&options, b, b->sizes, _i);
     property_one_function(&t, options, tolerance_of(b, &t));
 }
-END_TEST
 
 /* Every form gives PyTorch's y, computed in float64. */
 START_TEST(golden_vectors)
 {
     const struct battery *b = operator_of(_i);
-    const char *name = b->golden[_i % STRIDE];
+    const char *path = golden[_i / STRIDE].gl_pathv[_i % STRIDE];
     struct golden g;
-    golden_open(&g, b->operator, name);
+    golden_read(&g, b->operator, path, "y_expected");
+    own_parameters(&g.problem);
     struct fixture t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
                         .outputs = g.expected->count};
-    golden_holds(&g, name, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
+    golden_holds(&g, path, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
-END_TEST
 
 /* At the latest when the sizes are known. */
 START_TEST(wrong_options_are_errors)
@@ -99,7 +98,6 @@ START_TEST(wrong_options_are_errors)
     struct problem p;
     rejected(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
 }
-END_TEST
 
 START_TEST(files_fit_or_are_errors)
 {
@@ -111,7 +109,6 @@ START_TEST(files_fit_or_are_errors)
     if (row->message) rejected(s, STATUS_BAD_INPUT, row->message);
     else succeeds(s);
 }
-END_TEST
 
 /* The counting builds of the naive and plain forms give the form's y, and their multiplications plus those of the
  * projections, which BLAS computes, equal the formula. */
@@ -132,7 +129,6 @@ START_TEST(forms_multiply_as_their_formulas_say)
         within("y", relative_difference(y, fixture_run(&t, *name, 1), t.outputs), tolerance_of(b, &t));
     }
 }
-END_TEST
 
 START_TEST(forms_take_the_memory_they_state)
 {
@@ -151,7 +147,6 @@ START_TEST(forms_take_the_memory_they_state)
     }
     ck_assert_int_gt(checked, 0);
 }
-END_TEST
 
 START_TEST(bytes_grow_with_tokens_as_stated)
 {
@@ -167,20 +162,36 @@ START_TEST(bytes_grow_with_tokens_as_stated)
     printf("    %s, %s: %.2f times the bytes\n", row->options, row->form, bytes[1] / bytes[0]);
     ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);
 }
-END_TEST
+
+static int find_golden(glob_t *found, const struct battery *b)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "tests/golden/%s_*.safetensors", b->operator->name);
+    int failed = glob(pattern, 0, NULL, found);
+    assert(!failed);
+    return failed ? 0 : (int)found->gl_pathc;
+}
 
 void add_battery(Suite *suite, const struct battery *b)
 {
     int first = STRIDE * battery_count, v = variants(b);
-    TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
+    TCase *forms = add_case(suite, "forms"), *vectors = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
+    if (b->golden_tolerance || b->golden_fixture)
+        tcase_add_loop_test(vectors, golden_vectors, first, first + find_golden(&golden[battery_count], b));
     batteries[battery_count++] = b;
     tcase_add_loop_test(forms, forms_agree, first, first + v * ROWS(b->sizes));
-    tcase_add_loop_test(golden, golden_vectors, first, first + ROWS(b->golden));
     tcase_add_loop_test(properties, wrong_options_are_errors, first, first + ROWS(b->errors));
     tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + ROWS(b->files));
     tcase_add_loop_test(costs, forms_multiply_as_their_formulas_say, first, first + v * ROWS(b->counted));
     tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * ROWS(b->memory));
     tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + ROWS(b->growth));
+}
+
+int run_battery(const char *name, const struct battery *b)
+{
+    Suite *suite = suite_of_tests(name);
+    add_battery(suite, b);
+    return run_suite(suite);
 }

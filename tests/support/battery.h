@@ -6,10 +6,9 @@
 #ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
 
-#include "support.h"
 #include "fixture.h"
 
-/* As in fixture.h; sizes such as "D=4 R=2", without: optional tensors that are left out. */
+/* Sizes as "D=4 R=2"; without: optional tensors that are left out. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
 
 /* Options that an operator must reject for one image, and a part of the message. */
@@ -30,13 +29,12 @@ struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* largest difference of two forms over the largest entry */
     double (*fixture_tolerance)(struct fixture *t);     /* replaces it if it depends on x or y */
-    double golden_tolerance;                            /* of golden vectors, in units of the former */
+    double golden_tolerance;                            /* of all golden vectors, in units of the former; 0: no tests */
     double (*golden_fixture)(struct fixture *t);        /* replaces it; t->y is PyTorch's */
     const char *const *variants;                        /* options appended to each row; NULL: none */
     const char *const *variants_without;                /* added to `without` for each variant */
     void (*join)(char *all, size_t size, const char *options, const char *variant);     /* NULL: with a blank */
     const struct battery_case *sizes;                   /* all forms agree */
-    const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
     const struct battery_file *files;
     const struct battery_case *counted;                 /* naive and plain forms: multiplications equal the formula */
@@ -57,5 +55,8 @@ double plan_bytes(const struct declaration *d, const struct form *form);
 
 /* A suite may add several operators; *b must outlive it. */
 void add_battery(Suite *suite, const struct battery *b);
+
+/* run_tests with one battery. */
+int run_battery(const char *name, const struct battery *b);
 
 #endif

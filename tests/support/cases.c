@@ -1,10 +1,7 @@
 /* cases.c -- every operator with every option; see cases.h */
 
 #include "cases.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "support.h"
+#include "../../reference/networks/layers/layers.h"
 
 /* Sizes that are not left open. */
 static const struct { const char *name, *sizes; } special[] = {
@@ -13,7 +10,7 @@ static const struct { const char *name, *sizes; } special[] = {
 
 #define CHANNELS 12             /* 6 per head, no multiple of a vector's lanes */
 
-struct one_case cases[512];
+struct operator_case cases[512];
 const struct declaration *every[64];
 int plain_count, case_count, operator_count;
 
@@ -21,7 +18,7 @@ int plain_count, case_count, operator_count;
 static const char *const grids[] = {"", "7", "6x12", "3x4x5"}, *const odd_planes[] = {"5x7", "3x9"};
 const char *const kernels[] = {"", "3", "3x3", "3x3x3"};
 
-status case_shape(struct problem *p, const struct one_case *c)
+status case_shape(struct problem *p, const struct operator_case *c)
 {
     const char *sizes = "", *without = c->without;
     for (size_t n = 0; n < COUNT(special); n++)
@@ -90,8 +87,7 @@ static bool choose(char *text, size_t size, const struct option *o, int n, int a
     return true;
 }
 
-/* Adds a case unless it exists. */
-static void add(struct one_case c)
+static void add(struct operator_case c)
 {
     for (int n = 0; n < case_count; n++)
         if (cases[n].declaration == c.declaration && !strcmp(cases[n].options, c.options)
@@ -112,7 +108,7 @@ static int odd_value(const struct option *o, int axes)
 }
 
 /* A case with one more option; next_value steps through the values of this option and of all later ones. */
-struct walk { const struct one_case *from; const struct option *option; int next; struct one_case now; };
+struct walk { const struct operator_case *from; const struct option *option; int next; struct operator_case now; };
 
 static bool next_value(struct walk *w)
 {
@@ -125,8 +121,7 @@ static bool next_value(struct walk *w)
     return false;
 }
 
-/* Each value of each option. */
-static void add_values(struct one_case c)
+static void add_values(struct operator_case c)
 {
     struct walk w = {.from = &c, .option = c.declaration->options};
     while (next_value(&w))
@@ -134,7 +129,7 @@ static void add_values(struct one_case c)
 }
 
 /* True if the operator accepts the options for CHANNELS channels. */
-static bool is_accepted(const struct one_case *c)
+static bool is_accepted(const struct operator_case *c)
 {
     char text[sizeof c->options];
     const char *word[32];
@@ -148,7 +143,7 @@ static bool is_accepted(const struct one_case *c)
 
 /* Each number that is rejected alone, such as a shift without windows, with each value of another option that permits
  * it. */
-static void add_dependents(struct one_case c)
+static void add_dependents(struct operator_case c)
 {
     struct walk alone = {.from = &c, .option = c.declaration->options};
     while (next_value(&alone)) {
@@ -163,7 +158,7 @@ static void add_dependents(struct one_case c)
 static bool add_odd(const struct declaration *d, const struct option *o, int n)
 {
     for (size_t g = 0; g < COUNT(odd_planes); g++) {
-        struct one_case c = {.declaration = d, .chosen = true};
+        struct operator_case c = {.declaration = d, .chosen = true};
         required(c.options, sizeof c.options, d, odd_planes[g], kernels[2]);
         if (o && !choose(c.options, sizeof c.options, o, n, 2)) return false;
         if (!is_accepted(&c)) continue;
@@ -183,8 +178,7 @@ static void add_odd_planes(const struct declaration *d)
     }
 }
 
-/* All pairs of choices. */
-static void add_pairs(struct one_case c)
+static void add_pairs(struct operator_case c)
 {
     struct walk first = {.from = &c, .option = c.declaration->options};
     while (next_value(&first)) {
@@ -194,15 +188,15 @@ static void add_pairs(struct one_case c)
     }
 }
 
-static struct one_case usual(const struct declaration *d)
+static struct operator_case usual(const struct declaration *d)
 {
-    struct one_case c = {.declaration = d};
+    struct operator_case c = {.declaration = d};
     required(c.options, sizeof c.options, d, grids[usual_axes(d)], kernels[usual_axes(d)]);
     return c;
 }
 
 /* If a tensor is optional only with some choices, these choices without it. */
-static void add_optional(struct one_case bare)
+static void add_optional(struct operator_case bare)
 {
     for (const struct tensor_row *t = bare.declaration->tensors; t->name; t++) {
         struct walk w = {.from = &bare, .option = bare.declaration->options};
@@ -213,6 +207,13 @@ static void add_optional(struct one_case bare)
     }
 }
 
+const struct declaration *operator_or_layer_at(int at)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    return at < operators ? operator_at(at) : layer_at(at - operators);
+}
+
 void enumerate_cases(const struct declaration *(*declared)(int))
 {
     const struct declaration *d;
@@ -220,7 +221,7 @@ void enumerate_cases(const struct declaration *(*declared)(int))
     for (int o = 0; (d = declared(o)); o++) {
         if (asked && strcmp(asked, d->name)) continue;
         const struct option *g = grid_option(d);
-        struct one_case c = {.declaration = d}, bare = usual(d);
+        struct operator_case c = {.declaration = d}, bare = usual(d);
         for (int axes = g ? (int)g->low : 0; axes <= (g ? (int)g->high : 0); axes++) {
             required(c.options, sizeof c.options, d, grids[axes], kernels[axes]);
             add(c);
@@ -245,7 +246,7 @@ void enumerate_cases(const struct declaration *(*declared)(int))
     for (int o = 0; o < operator_count; o++) add_pairs(usual(every[o]));
 }
 
-bool case_fixture(struct fixture *t, const struct one_case *c)
+bool case_fixture(struct fixture *t, const struct operator_case *c)
 {
     struct problem p;
     status s = case_shape(&p, c);

@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-struct one_case {
+struct operator_case {
     const struct declaration *declaration;
     char options[128];          /* as typed */
     char without[192];          /* optional tensors that are left out */
@@ -16,15 +16,16 @@ struct one_case {
     bool chosen;                /* the operator may reject these options */
 };
 
-/* enumerate_cases fills them from a list such as operator_at: plain cases, then pairs of choices.  OPERATOR=NAME in the
- * environment selects one operator. */
-extern struct one_case cases[512];
+/* enumerate_cases fills them from a list: plain cases, then pairs of choices.  OPERATOR=NAME in the environment selects
+ * one operator. */
+extern struct operator_case cases[512];
 extern const struct declaration *every[64];
 extern int plain_count, case_count, operator_count;
 void enumerate_cases(const struct declaration *(*declared)(int));
+const struct declaration *operator_or_layer_at(int at);     /* operators, then layers */
 
 /* The problem of a case, without data; prints the case.  A chosen case may be rejected. */
-status case_shape(struct problem *p, const struct one_case *c);
+status case_shape(struct problem *p, const struct operator_case *c);
 
 /* The number of axes in most cases: 2 if possible, 0 without a grid.  required() writes the required options: two
  * heads, the grid, the kernel, 3 for all others. */
@@ -33,6 +34,6 @@ void required(char *text, size_t size, const struct declaration *d, const char *
 extern const char *const kernels[];     /* windows of 3, by the number of axes */
 
 /* The fixture of a case; false if the operator rejects its options. */
-bool case_fixture(struct fixture *t, const struct one_case *c);
+bool case_fixture(struct fixture *t, const struct operator_case *c);
 
 #endif

@@ -1,10 +1,6 @@
 /* fixture.c -- a random problem that any form can run; see fixture.h */
 
 #include "fixture.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "support.h"
 #include "../../reference/runtime/heads.h"
 #include "../../reference/runtime/sizes.h"
 
@@ -217,7 +213,6 @@ const char *fault_forms_within(const struct fixture *t, const real *y, double to
     return wrong;
 }
 
-/* The row of a parameter, which must be present. */
 static int present_row(const struct fixture *t, const char *name)
 {
     int row = problem_row(&t->problem, name);

@@ -9,6 +9,7 @@
 #ifndef TWICETOLD_TESTS_FIXTURE_H
 #define TWICETOLD_TESTS_FIXTURE_H
 
+#include "support.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"
 

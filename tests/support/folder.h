@@ -7,9 +7,6 @@
 
 #include <dirent.h>
 #include <png.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "support.h"
 #include "../../reference/io/images.h"
@@ -75,7 +72,6 @@ static inline void png_write(const char *path, const struct image *im)
     free(bytes);
 }
 
-/* Reads a file of at most `most` bytes; returns its size. */
 static inline size_t file_read(const char *path, void *bytes, size_t most)
 {
     FILE *f = fopen(path, "rb");

@@ -3,12 +3,7 @@
 #ifndef TWICETOLD_TESTS_GOLDEN_H
 #define TWICETOLD_TESTS_GOLDEN_H
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include "roundoff.h"
-#include "support.h"
-#include "fixture.h"
 #include "../../reference/io/safetensors.h"
 
 struct golden {
@@ -36,23 +31,27 @@ static inline void golden_options(struct golden *g, const char *path)
     snprintf(g->options, sizeof g->options, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* Opens tests/golden/NAME.safetensors and binds it to the operator. */
-static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
+/* Reads a file and binds it to the operator, which must know all tensors except the last, `result`. */
+static inline void golden_read(struct golden *g, const struct declaration *d, const char *path, const char *result)
 {
-    char path[128];
     int words = 0;
-    snprintf(path, sizeof path, "tests/golden/%s.safetensors", name);
     golden_options(g, path);
     for (char *w = strtok(g->options, " "); w && words < 32; w = strtok(NULL, " ")) g->word[words++] = w;
     succeeds(safetensors_read(&g->file, path));
     succeeds(problem_create(&g->problem, d, words, g->word));
-
-    /* The result is the last tensor; the operator must know all others. */
-    g->expected = tensors_find(&g->file, "y_expected");
+    g->expected = tensors_find(&g->file, result);
     g->x = tensors_find(&g->file, "x");
     ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
     g->file.count--;
     succeeds(problem_bind(&g->problem, &g->file));
+}
+
+/* tests/golden/NAME.safetensors */
+static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "tests/golden/%s.safetensors", name);
+    golden_read(g, d, path, "y_expected");
     own_parameters(&g->problem);
 }
 

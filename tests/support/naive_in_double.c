@@ -24,7 +24,7 @@ bool naive_in_double_run(double *y, const struct problem *narrow, const float *x
     const struct form_row *row = naive_forms;
     size_t inputs = problem_input_count(&p), count = inputs;
 
-    /* Step 1: find the operator or layer in the double library; allocate its parameters and x. */
+    /* Find the operator or layer in the double library; allocate its parameters and x. */
     while (row->declaration && strcmp(row->declaration->name, narrow->declaration->name)) row++;
     if (!row->declaration)
         for (row = layer_forms; row->declaration && strcmp(row->declaration->name, narrow->declaration->name);) row++;
@@ -34,7 +34,6 @@ bool naive_in_double_run(double *y, const struct problem *narrow, const float *x
     double *block = memory_get(count, sizeof *block);
     if (!block) return false;
 
-    /* Step 2: convert and run. */
     double *next = block + inputs;
     widen(block, x, inputs);
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {

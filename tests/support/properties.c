@@ -1,17 +1,9 @@
 /* properties.c -- properties of every form of every operator; see properties.h */
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "properties.h"
-#include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include "roundoff.h"
-#include "support.h"
 #include "../../reference/runtime/random.h"
 
-/* Form f of the fixture's operator, or NULL. */
 static const struct form *form_at(const struct fixture *t, int f)
 {
     return operator_form_at(t->problem.declaration, f);
@@ -59,7 +51,6 @@ void property_one_function(struct fixture *t, const char *what, double tolerance
     ck_assert(largest(t->y, t->outputs) > 0);
 }
 
-/* NaN if a or b is NaN. */
 static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 
 /* The largest relative differences of a form from the naive form so far: of the maximum, and of the root mean
@@ -87,7 +78,6 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         size_t count = t->problem.tensor[r].count;
         if (!data) continue;
 
-        /* Step 1: move all entries. */
         real *kept = copy(data, count);
         for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
         t->y = fixture_run(t, "naive", 1);
@@ -95,7 +85,7 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
 
-        /* Step 2: move the first entry, the last one, then random ones, until y changed five times. */
+        /* Move the first entry, the last one, then random ones, until y changed five times. */
         for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor with data has at least one number */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
@@ -108,7 +98,6 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
             data[i] = kept[i];
         }
 
-        /* Step 3: the other forms followed the naive form. */
         const char *name = t->problem.declaration->tensors[r].name;
         snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, single);
         beyond(line, all, tolerance);
@@ -143,49 +132,6 @@ void property_repeatable(const struct fixture *t)
             plan_release(&plan);
             ck_assert(same_bits(t->x, x, in) && same_bits(parameters_of(&t->problem), before, parameters));
         }
-}
-
-struct worker {
-    const struct fixture *t;
-    const struct form *form;
-    const real *x, *expected;
-    pthread_barrier_t *start;   /* before each run, so that runs overlap */
-    int wrong;
-};
-
-static void *work(void *argument)
-{
-    struct worker *w = argument;
-    real *y = memory_reals(w->t->outputs, 1, 1, 1);
-    for (int round = 0; round < 5; round++) {
-        struct plan plan;
-        w->wrong += !y || plan_create(&plan, &w->t->problem, w->form, 2).code;
-        for (int run = 0; run < 5; run++) {
-            pthread_barrier_wait(w->start);
-            if (!w->wrong) w->wrong = plan_run(&plan, y, w->x).code || !same_bits(y, w->expected, w->t->outputs);
-        }
-        plan_release(&plan);
-    }
-    memory_free(y);
-    return NULL;
-}
-
-void property_plans_independent(const struct fixture *t)
-{
-    for (int f = 0; form_at(t, f); f++) {
-        pthread_t thread[2];
-        pthread_barrier_t start;
-        struct worker w[2];
-        ck_assert_int_eq(pthread_barrier_init(&start, NULL, 2), 0);
-        for (int i = 0; i < 2; i++) {
-            real *x = normal((uint64_t)i + 1, t->inputs);
-            w[i] = (struct worker){t, form_at(t, f), x, run_form(&t->problem, form_at(t, f), 2, x), &start, 0};
-        }
-        for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &w[i]), 0);
-        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-        pthread_barrier_destroy(&start);
-        ck_assert_int_eq(w[0].wrong + w[1].wrong, 0);
-    }
 }
 
 void property_nan_is_seen(const struct fixture *t)

@@ -28,9 +28,6 @@ void property_every_tensor_counts(struct fixture *t, double tolerance);
  * the parameters do not change. */
 void property_repeatable(const struct fixture *t);
 
-/* Plans that two threads run at the same time are independent. */
-void property_plans_independent(const struct fixture *t);
-
 /* NaN in an entry of x reaches every entry of y that depends on it: the naive form changes there by more than the
  * tolerance, or the form itself changes, for another value of the entry.  Other images keep every bit. */
 void property_nan_is_seen(const struct fixture *t);

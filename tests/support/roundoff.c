@@ -1,10 +1,6 @@
 /* roundoff.c -- two bounds on a rounding error; see roundoff.h */
 
 #include "roundoff.h"
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include "support.h"
 #include "../../reference/runtime/random.h"
 
 double mean_error(const real *a, const double *b, size_t n)

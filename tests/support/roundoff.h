@@ -51,7 +51,6 @@ double sensitivity(const struct problem *p, const real *x, const double *y);
 double network_sensitivity(struct network *n, const real *x, const real *y);
 double network_terms(const struct network *n);
 
-/* 2 + 2 / sqrt(m). */
 double chance(size_t entries);
 
 /* The statistical bound for a form compared with exact numbers (other is NULL) or with another form. */

@@ -1,17 +1,12 @@
 /* support.c -- reproducible inputs and comparisons; see support.h */
 
 #include "support.h"
-#include <math.h>
 #include <omp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../../reference/io/images.h"
 #include "../../reference/runtime/product.h"
 #include "../../reference/runtime/random.h"
 
-/* The memory of the running test, as a linked list. */
 static struct kept { struct kept *before; void *data; } *kept;
 
 void *keep(size_t count, size_t size)
@@ -196,8 +191,6 @@ double relative_difference(const real *a, const real *b, size_t n)
     return difference == 0 ? 0 : difference / largest(b, n);
 }
 
-/* ---- assertions: an error text, or NULL ------------------------------------------------ */
-
 static const char *fault(bool wrong, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static const char *fault(bool wrong, const char *format, ...)
@@ -265,6 +258,26 @@ TCase *add_case(Suite *suite, const char *name)
     return c;
 }
 
+static struct test *first_test, **next_test = &first_test;
+
+void test_register(struct test *t)
+{
+    *next_test = t;
+    next_test = &t->next;
+}
+
+void add_tests(TCase *c)
+{
+    for (const struct test *t = first_test; t; t = t->next) tcase_add_loop_test(c, t->test, 0, t->count());
+}
+
+Suite *suite_of_tests(const char *name)
+{
+    Suite *suite = suite_create(name);
+    add_tests(add_case(suite, "tests"));
+    return suite;
+}
+
 /* oneDNN generates code at the first product of a kind, in 30 ms.  Done here once, not in each process that Check
  * forks; with one thread, since a fork copies no other. */
 static void warm_up_products(void)
@@ -288,3 +301,5 @@ int run_suite(Suite *suite)
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
+
+int run_tests(const char *name) { return run_suite(suite_of_tests(name)); }

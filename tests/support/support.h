@@ -1,13 +1,16 @@
 /* support.h -- reproducible inputs, and comparisons that fail for NaN
  *
- * The main of a suite ends in `return run_suite(suite);`. */
+ * A suite is a file of tests and `int main(void) { return run_tests("name"); }`. */
 
 #ifndef TWICETOLD_TESTS_SUPPORT_H
 #define TWICETOLD_TESTS_SUPPORT_H
 
 #include <check.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "../../reference/runtime/memory.h"
 #include "../../reference/runtime/real.h"
@@ -94,10 +97,32 @@ const char *fault_rejected(status s, int code, const char *text);
 /* True if the data set of images exists.  If not, prints that the claim is skipped; noise then replaces images. */
 bool images_there(const char *claim);
 
-/* A test case that frees the arrays above after each test. */
+/* TEST(name) { ... } defines a test of the suite; TESTS(name, n), one that runs n times, with _i from 0 to n - 1. */
+#define TEST(name) TESTS(name, 1)
+#define TESTS(name, n) \
+    static void name(int _i); \
+    REGISTER_TEST(name, name, n) \
+    static void name(int _i CK_ATTRIBUTE_UNUSED)
+
+/* Registers a test before main; n is evaluated in add_tests. */
+#define REGISTER_TEST(name, run, n) \
+    static int name##_count(void) { return (int)(n); } \
+    __attribute__((constructor)) static void name##_register(void) \
+    { \
+        static const TTest test_ = {#name, run, __FILE__, __LINE__}; \
+        static struct test entry_ = {&test_, name##_count, NULL}; \
+        test_register(&entry_); \
+    }
+struct test { const TTest *test; int (*count)(void); struct test *next; };
+void test_register(struct test *t);
+
+/* A test case that frees the arrays above after each test; the tests of the file added to one; a suite of them. */
 TCase *add_case(Suite *suite, const char *name);
+void add_tests(TCase *c);
+Suite *suite_of_tests(const char *name);
 
 /* The exit status: 0 if every test passed. */
 int run_suite(Suite *suite);
+int run_tests(const char *name);
 
 #endif

@@ -6,11 +6,6 @@
 #ifndef TWICETOLD_TESTS_TSV_H
 #define TWICETOLD_TESTS_TSV_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "support.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/sizes.h"

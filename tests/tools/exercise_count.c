@@ -5,11 +5,8 @@
  * Runs the counting build (counting.h) of the naive form on one image.  exercise.py links it with the solution.  It is
  * a suite of one test, since fixture() needs Check. */
 
-#include <stdio.h>
-#include <stdlib.h>
 #include "../chopd/chopd_case.h"
 #include "../hilo/hilo_case.h"
-#include "../../reference/networks/operators.h"
 
 static char **word;
 

@@ -2,8 +2,6 @@
 """Run libFuzzer on the targets of fuzz.h.
 
     [RUNS=20000] [TARGET=forms] [SEED=1] fuzz.py BUILD      run BUILD/fuzzer and BUILD/double/fuzzer
-    fuzz.py BUILD covered       record the share of lines that all inputs reach in tests/fuzz/promises.tsv; needs
-                                BUILD/covered/fuzzer, the float build with clang's counters
 
 RUNS is the number of executions of `forms` in each precision; TARGETS has multiples for the others.  BUILD/corpus keeps
 inputs that reach new code, BUILD/finds inputs that find a defect.  A run with SEED is reproducible: it starts from
@@ -12,22 +10,15 @@ BUILD/runs.tsv: target, precision, seconds, executions, edges reached.  The exit
 """
 
 import glob
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 
-import promise
-
 # Target, precision, executions per run of RUNS, largest input in bytes.
 TARGETS = [("safetensors", "float", 20, 4096), ("images", "float", 8, 4096), ("command", "float", 8, 2048),
            ("forms", "float", 1, 200), ("forms", "double", 1, 200)]
-
-# Parts of the sources, and a pattern of their paths.
-PARTS = {"tensors": "safetensors", "images and tokens": "images|tokens", "program": "reference/cli",
-         "naive/": "^naive", "fast/": "^fast/([^c]|chopd)"}
 
 
 def default(name, value):
@@ -94,39 +85,7 @@ def fuzz(build):
     return not all(found)
 
 
-def covered(build):
-    """Record the share of lines that the inputs of BUILD/corpus and tests/fuzz reach."""
-    tools = os.path.dirname(subprocess.run(["clang", "-print-prog-name=llvm-cov"], stdout=subprocess.PIPE, text=True,
-                                           check=True).stdout)
-    profiles, program = build + "/profiles", build + "/covered/fuzzer"
-    shutil.rmtree(profiles, ignore_errors=True)
-    os.makedirs(profiles)
-    for target in dict.fromkeys(row[0] for row in TARGETS):
-        os.makedirs(f"{build}/corpus/{target}", exist_ok=True)
-        settings = {"TARGET": target, "LLVM_PROFILE_FILE": f"{profiles}/{target}.raw"}
-        done = subprocess.run([program, "-runs=0", "-timeout=600", f"{build}/corpus/{target}", f"tests/fuzz/{target}"],
-                              env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace")
-        if done.returncode:
-            sys.exit("\n".join(done.stdout.split("\n")[-20:]))
-    merged = profiles + "/all"
-    subprocess.run([tools + "/llvm-profdata", "merge", "-o", merged, *glob.glob(profiles + "/*.raw")], check=True)
-    said = subprocess.run([tools + "/llvm-cov", "export", "-summary-only", "-format=text", "-instr-profile", merged,
-                           program], stdout=subprocess.PIPE, text=True, check=True).stdout
-    files = [(os.path.relpath(f["filename"]), f["summary"]["lines"]) for f in json.loads(said)["data"][0]["files"]]
-    shares = []
-    for name, pattern in PARTS.items():
-        lines = [found for path, found in files if re.search(pattern, path) and not path.startswith("tests")]
-        share = sum(found["covered"] for found in lines) / sum(found["count"] for found in lines)
-        shares.append(f"{name} {100 * share:.0f} %")
-    with open(build + "/runs.tsv") as f:
-        runs = [line.split("\t") for line in f]
-    seconds, executions = (sum(int(run[column]) for run in runs) for column in (2, 3))
-    promise.record("make fuzz", f"{executions / 1e6:.1f} million executions in {seconds / 3600:.1f} hours; lines "
-                   f"reached: {', '.join(shares)}")
-
-
 if __name__ == "__main__":
     default("OMP_NUM_THREADS", "2")
     default("OMP_WAIT_POLICY", "passive")
-    sys.exit(covered(sys.argv[1]) if sys.argv[2:] == ["covered"] else fuzz(sys.argv[1]))
+    sys.exit(fuzz(sys.argv[1]))
