@@ -980,8 +980,8 @@ class Figures(Case):
         "networks-accuracy": "100"}
 
     def assert_finite(self, name, done):
-        """A figure's program succeeds and prints finite numbers.  If other programs disturb it, one that takes times may
-        print NaN, and roofline may fail."""
+        """A figure's program succeeds and prints finite numbers.  If other programs disturb it, a time may be NaN, and
+        roofline may fail."""
         timed = name in ("chopd-boxes", "ladder", "networks-profile")
         if name == "roofline" and done.status:
             return self.assertRegex(done.err, r"^roofline: .*, expected at most 5 %")
