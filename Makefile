@@ -185,8 +185,8 @@ $(SUPPORT_C:%.c=$F/%.o) $(SUPPORT_C:%.c=$D/%.o) $F/exact/tests/support/support.o
 
 $F/twicetold $F/measure: $F/%: $F/reference/cli/%.o $F/libemulated.a $F/libtwicetold.a     ; $(PROGRAM)
 $D/twicetold $D/measure: $D/%: $D/reference/cli/%.o $D/libemulated.a $D/libtwicetold.a     ; $(PROGRAM)
-# The compiler vectorises some loops and not others.  So `measure` and ladders time naive and plain forms unvectorised.
-$F/measure $F/figures/ladders/ladder: $(SCALAR_C:%.c=$F/scalar/%.o)
+# The compiler vectorises some loops and not others.  So programs time naive and plain forms unvectorised.
+$F/measure $(FIGURES:%=$F/%): $(SCALAR_C:%.c=$F/scalar/%.o)
 $D/measure: $(SCALAR_C:%.c=$D/scalar/%.o)
 $(FIGURES:%=$F/%): %: %.o $F/libladders.a $F/libemulated.a $F/libtwicetold.a               ; $(PROGRAM)
 $F/fuzzer $D/fuzzer: %/fuzzer: %/tests/fuzz/entry.o %/libsupport.a %/libemulated.a %/libtwicetold.a

@@ -91,7 +91,19 @@ class Run:
                               env=os.environ | threads | {"BUILD": self.build})
         if said.returncode:
             raise RuntimeError(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
-        return said.stdout.splitlines()
+        return list(self.undisturbed(said.stdout.splitlines()))
+
+    def undisturbed(self, lines):
+        """All lines but the rows whose times are NaN, since other programs disturbed most runs."""
+        columns = []
+        for line in lines:
+            cells = line.lstrip("#").split("\t")
+            if line.startswith("#"):
+                columns = cells
+            if dict(zip(columns, cells)).get("median_seconds") != "nan":
+                yield line
+            else:
+                self.say("left out, disturbed by other programs: " + " ".join(cells[:3]))
 
     def about(self):
         """The comments at the head of every table: machine, compiler, commit, day."""

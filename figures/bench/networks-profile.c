@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +128,10 @@ static status profile(const char *name, const char *form, const char *grid_of, i
 
 static status run_once(struct contestant *contestant, real *y, const real *x)
 {
-    double start = omp_get_wtime();
-    status s = network_run(&((struct timed *)contestant)->network, y, x, NULL);
-    contestant->last = omp_get_wtime() - start;
+    struct network *n = &((struct timed *)contestant)->network;
+    struct stopwatch started = stopwatch_start(n->threads);
+    status s = network_run(n, y, x, NULL);
+    stopwatch_stop(&started, contestant);
     return s;
 }
 

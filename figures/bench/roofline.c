@@ -8,29 +8,32 @@
  * larger), once each.  Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most
  * the peak.  Exponentials, roots and sums without a product are not counted.
  *
- * Times are processor time, the minimum of as many runs as fit in SECONDS (default 0.5).  Rates are the best of as
- * many, before and after the forms.  BYTES (default 1 GiB) is the size of the largest array that is read; "alone"
- * measures only the roofs.
+ * Times are wall time, the minimum of as many runs as fit in SECONDS (default 0.5).  Rates are the best of as many,
+ * before and after the forms.  The best two must agree to 5 %, or the program fails.  BYTES (default 1 GiB) is the size
+ * of the largest array that is read; "alone" measures only the roofs and the ports.
  *
  *     level   NAME  bytes read  G bytes per second, or G multiply-adds per second  capacity in bytes
+ *     port    NAME  0  G operations of lanes per second, or G multiply-adds per second of a product in cache  0
  *     form    OPERATOR  OPTIONS  SIZES  FORM  GRID  CHANNELS  WITHOUT  ... (print_dot) */
 
 #define _POSIX_C_SOURCE 200809L
 
 #include <cblas.h>
+#include <math.h>
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "../../fast/tuned/packed_linear.h"
 #include "../../fast/tuned/vec.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/memory.h"
+#include "../../reference/cli/harness.h"
 #include "../../reference/cli/settings.h"
 
-enum { CHAINS = 12, LEVELS = 4 };
+enum { LEVELS = 4, PORTS = 5 };
 
 /* ---- the forms --------------------------------------------------------- */
 
@@ -58,49 +61,114 @@ static const struct layer {
 
 /* ---- the roofs --------------------------------------------------------- */
 
+/* The best two readings of a rate, per second. */
+struct best { double start, first, second; };
+
 struct level {
     const char *name;
     double holds;               /* capacity in bytes */
     size_t through;             /* bytes read to measure it */
-    double rate;                /* bytes per second */
+    struct best rate;           /* bytes */
 };
 
 struct roofs {
-    double peak;                /* multiply-adds per second */
+    struct best port[PORTS];    /* operations of lanes, or multiply-adds; the first is the peak */
     struct level level[LEVELS]; /* nearest first; the last is memory */
     int levels;
 };
 
-static volatile real sink, half = (real)0.5, one = 1;  /* volatile: the compiler cannot fold the loops */
+static volatile real sink, half = (real)0.5;    /* volatile: the compiler cannot fold the loops */
 
-static double processor_seconds(void)
+/* amount / seconds since `started`; 0 if other programs disturbed the reading. */
+static double rate_since(const struct stopwatch *started, double amount)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    struct contestant reading = {.run = NULL};
+    stopwatch_stop(started, &reading);
+    return reading.disturbed ? 0 : amount / reading.last;
 }
 
-/* Multiply-adds per second from registers.  Twelve independent chains hide the latency. */
-static double multiply_add_rate(size_t rounds)
+static bool agree(const struct best *b) { return b->first > 0 && b->second >= 0.95 * b->first; }
+
+/* Takes a reading, and asks for another one: for `seconds`, then until the best two agree, but not for ever. */
+static bool again(struct best *b, double rate, double seconds)
 {
-    vec sum[CHAINS], by = (vec){0} + half, more = (vec){0} + one;
-    for (size_t i = 0; i < CHAINS; i++) sum[i] = more * (real)i;
-    double start = processor_seconds();
-    for (size_t r = 0; r < rounds; r++) {
-#pragma GCC unroll 12
-        for (size_t i = 0; i < CHAINS; i++) sum[i] = sum[i] * by + more;
-    }
-    double seconds = processor_seconds() - start;
-    for (size_t i = 0; i < CHAINS; i++) sink = vec_sum(sum[i]);
-    return (double)(rounds * CHAINS * LANES) / seconds;
+    double passed = omp_get_wtime() - b->start;
+    b->second = fmax(b->second, fmin(b->first, rate));
+    b->first = fmax(b->first, rate);
+    return passed < seconds || (!agree(b) && passed < 1 + 10 * seconds);
 }
 
-/* Bytes per second of reading `count` reals `passes` times. */
-static double read_rate(const real *from, size_t count, size_t passes)
+static status check_best(const struct best *b, const char *name)
+{
+    if (agree(b)) return status_ok();
+    return bad_input("%s: the best two readings differ by %.0f %%, expected at most 5 %%: close other programs", name,
+                     b->first > 0 ? 100 * (1 - b->second / b->first) : 100);
+}
+
+/* A comparison whose result is used. */
+static inline vec compared(vec a, vec b)
+{
+#if defined __AVX512F__
+    __asm__ volatile("vcmpps $14, %1, %0, %%k1" : : "v"(a), "v"(b) : "k1");
+    return a;
+#else
+    return (vec)(a > b);
+#endif
+}
+
+/* Operations of lanes per second: `fma`, `add` and `compare` alternately, those that are not 0.  Twelve independent
+ * chains hide the latency; eight and six do if both share 16 registers. */
+INLINED double operations(int fma, int add, int compare)
+{
+    enum { ROUNDS = 100000, STEPS = 24, CHAINS = 12 };
+    const bool tight = fma && add && LANE_REGISTERS < 32;
+    const size_t fmas = tight ? 8 : CHAINS, adds = tight ? 6 : CHAINS;
+    struct stopwatch started = stopwatch_start(1);      /* before the first vector: a call would spill them */
+    vec f[CHAINS], a[CHAINS], by = (vec){0} + half;
+    for (size_t i = 0; i < CHAINS; i++) f[i] = a[i] = by * (real)i;
+    for (size_t r = 0; r < ROUNDS; r++)
+        for (size_t step = 0; step < STEPS; step += fmas)
+            for (size_t i = 0; i < fmas; i++) {
+                const size_t k = (step + i) % adds;
+                if (fma) f[i] = vec_in_register(f[i] * by + by);
+                if (add) a[k] = vec_in_register(a[k] + by);
+                if (compare) f[i] = vec_in_register(compared(f[i], by));
+            }
+    for (size_t i = 0; i < CHAINS; i++) by += f[i] + a[i];
+    sink = vec_sum(by);
+    return rate_since(&started, (double)ROUNDS * STEPS * LANES * (fma + add + compare));
+}
+
+static double fma_rate(void) { return operations(1, 0, 0); }
+static double add_rate(void) { return operations(0, 1, 0); }
+static double fma_add_rate(void) { return operations(1, 1, 0); }
+static double compare_rate(void) { return operations(0, 0, 1); }
+
+/* Multiply-adds per second of the packed product, with all its numbers in the second cache. */
+static double product_rate(void)
+{
+    enum { TOKENS = 192, IN = 96, OUT = 96, PRODUCTS = 20 };
+    static _Alignas(64) real x[TOKENS * IN], y[TOKENS * OUT], weight[OUT * IN], panels[(IN + 1) * OUT];
+    struct linear map = {.kind = &linear_packed, .in = IN, .out = OUT, .panels = panels};
+    for (size_t i = 0; i < TOKENS * IN; i++) x[i] = half;       /* pages that are only read would be one page */
+    linear_load(&map, 0, OUT, weight, NULL);
+    struct stopwatch started = stopwatch_start(1);
+    for (int n = 0; n < PRODUCTS; n++) linear_apply(y, OUT, x, IN, &map, TOKENS, 0, 1);
+    return rate_since(&started, (double)PRODUCTS * TOKENS * IN * OUT);
+}
+
+static const struct { const char *name; double (*rate)(void); } ports[PORTS] = {
+    {"fma", fma_rate}, {"add", add_rate}, {"fma+add", fma_add_rate}, {"compare", compare_rate},
+    {"product", product_rate},
+};
+
+/* Bytes per second of reading `bytes`, several times if they are few. */
+static double read_rate(const real *from, size_t bytes)
 {
     enum { ABREAST = 8 };
+    size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
     vec sum[ABREAST] = {{0}};
-    double start = processor_seconds();
+    struct stopwatch started = stopwatch_start(1);
     for (size_t p = 0; p < passes; p++) {
         const real *at = from;
         for (size_t n = count / (ABREAST * LANES); n; n--, at += ABREAST * LANES) {
@@ -109,21 +177,15 @@ static double read_rate(const real *from, size_t count, size_t passes)
         }
         __asm__ volatile("" ::: "memory");              /* the next pass reads again */
     }
-    double seconds = processor_seconds() - start;
+    double rate = rate_since(&started, (double)(count * passes * sizeof *from));
     for (size_t i = 0; i < ABREAST; i++) sink = vec_sum(sum[i]);
-    return (double)(count * passes * sizeof *from) / seconds;
+    return rate;
 }
 
-/* The best rate within `seconds`, of batches of about a millisecond. */
-static double best_read_rate(const real *from, size_t bytes, double seconds)
+static void raise_level(struct best *b, const real *from, size_t bytes, double seconds)
 {
-    size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
-    double best = read_rate(from, count, 1), start = processor_seconds();
-    do {
-        double rate = read_rate(from, count, passes);
-        if (rate > best) best = rate;
-    } while (processor_seconds() - start < seconds);
-    return best;
+    b->start = omp_get_wtime();
+    while (again(b, read_rate(from, bytes), seconds));
 }
 
 /* Fills in the sizes of the caches that the system reports, nearest first, and returns how many. */
@@ -151,8 +213,9 @@ static int caches_measured(size_t holds[LEVELS - 1], const real *from, size_t mo
     for (int sweep = 0; sweep < 3; sweep++) {
         steps = 0;
         for (size_t bytes = 1 << 12; bytes <= most; bytes *= 2, steps++) {
-            double now = best_read_rate(from, bytes, 0.01);
-            if (now > rate[steps]) rate[steps] = now;
+            struct best now = {0};
+            raise_level(&now, from, bytes, 0.01);
+            rate[steps] = fmax(rate[steps], now.first);
         }
     }
     for (int n = 0; n + 2 < steps && found < LEVELS - 1; n++) {
@@ -181,17 +244,22 @@ static void find_levels(struct roofs *r, const real *from, size_t most)
 }
 
 /* Measures all rates again, and keeps the larger ones. */
-static void raise_roofs(struct roofs *r, const real *from, double seconds)
+static status raise_roofs(struct roofs *r, const real *from, double seconds)
 {
-    double start = processor_seconds();
-    do {
-        double rate = multiply_add_rate(200000);
-        if (rate > r->peak) r->peak = rate;
-    } while (processor_seconds() - start < seconds);
-    for (int i = 0; i < r->levels; i++) {
-        double rate = best_read_rate(from, r->level[i].through, seconds);
-        if (rate > r->level[i].rate) r->level[i].rate = rate;
+    status s = status_ok();
+    bool more = true;
+    for (int i = 0; i < PORTS; i++) r->port[i].start = omp_get_wtime();
+    while (more) {                      /* alternately, since the clock rate changes */
+        more = false;
+        for (int i = 0; i < PORTS; i++) more |= again(&r->port[i], ports[i].rate(), seconds);
     }
+    for (int i = 0; i < PORTS && !s.code; i++) s = check_best(&r->port[i], ports[i].name);
+    for (int i = 0; i < r->levels && !s.code; i++) {
+        struct level *l = &r->level[i];
+        raise_level(&l->rate, from, l->through, seconds);
+        s = check_best(&l->rate, l->name);
+    }
+    return s;
 }
 
 /* ---- a form ------------------------------------------------------------ */
@@ -203,19 +271,18 @@ struct dot {
     double seconds;
 };
 
-/* The minimum processor time of as many runs as fit in `limit` seconds, after a warm-up. */
+/* The minimum of as many runs as fit in `limit` seconds, after a warm-up. */
 static status least_seconds(double *least, struct plan *plan, const struct sample *sample, double limit)
 {
     status s = plan_run(plan, sample->y, sample->x);
-    double begin = processor_seconds(), end = begin;
-    *least = 1e300;
-    while (!s.code && end - begin <= limit) {
-        double start = processor_seconds();
-        s = plan_run(plan, sample->y, sample->x);
-        end = processor_seconds();
-        if (end - start < *least) *least = end - start;
-    }
-    return s;
+    struct best rate = {.start = omp_get_wtime()};
+    struct stopwatch started;
+    do {
+        started = stopwatch_start(1);
+        if (!s.code) s = plan_run(plan, sample->y, sample->x);
+    } while (again(&rate, rate_since(&started, 1), limit) && !s.code);
+    *least = 1 / rate.first;
+    return s.code ? s : status_at(check_best(&rate, plan->form->name), plan->problem->declaration->name);
 }
 
 /* Counts and times one form. */
@@ -248,8 +315,7 @@ static void print_dot(const struct dot *d, const struct roofs *r)
     double bytes = d->x + d->weights + d->y + d->scratch, intensity = d->multiply_adds / bytes;
     int at = 0;
     while (r->level[at].holds < bytes) at++;
-    double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
-    if (roof > r->peak) roof = r->peak;
+    double roof = fmin(intensity * r->level[at].rate.first, r->port[0].first), reached = d->multiply_adds / d->seconds;
     printf("form\t%s\t", d->name);
     for (int w = 0; w < o->words; w++) printf("%s%s", w ? " " : "", o->word[w]);
     printf("\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
@@ -272,7 +338,7 @@ static status draw_all(double seconds, size_t most, bool alone)
     if (!from) return out_of_memory("the array that is read");
     memset(from, 0, most);
     find_levels(&r, from, most);
-    raise_roofs(&r, from, seconds);
+    s = raise_roofs(&r, from, seconds);
 
     /* Step 2: the forms, and the roofs again. */
     for (size_t d = 0; d < dots && !s.code; d++) {
@@ -281,15 +347,16 @@ static status draw_all(double seconds, size_t most, bool alone)
         if (d % 2 == 0) dot[d].sizes.grid = l->naive_grid;
         s = place_dot(&dot[d], seconds);
     }
-    raise_roofs(&r, from, seconds);
+    if (!s.code) s = raise_roofs(&r, from, seconds);
     memory_free(from);
     if (s.code) return s;
 
     /* Step 3: rows. */
-    printf("level\tmultiply-adds\t0\t%.5g\t0\n", r.peak / 1e9);
+    printf("level\tmultiply-adds\t0\t%.5g\t0\n", r.port[0].first / 1e9);
     for (int i = 0; i < r.levels; i++)
-        printf("level\t%s\t%zu\t%.5g\t%.7g\n", r.level[i].name, r.level[i].through, r.level[i].rate / 1e9,
+        printf("level\t%s\t%zu\t%.5g\t%.7g\n", r.level[i].name, r.level[i].through, r.level[i].rate.first / 1e9,
                r.level[i].holds);
+    for (int i = 0; i < PORTS; i++) printf("port\t%s\t0\t%.5g\t0\n", ports[i].name, r.port[i].first / 1e9);
     for (size_t d = 0; d < dots; d++) print_dot(&dot[d], &r);
     return s;
 }

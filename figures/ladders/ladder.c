@@ -55,9 +55,10 @@ static const struct form projections_alone = {
 
 static status run_once(struct contestant *contestant, real *y, const real *x)
 {
-    double start = omp_get_wtime();
-    status s = plan_run(&((struct line *)contestant)->plan, y, x);
-    contestant->last = omp_get_wtime() - start;
+    struct plan *plan = &((struct line *)contestant)->plan;
+    struct stopwatch started = stopwatch_start(plan->threads);
+    status s = plan_run(plan, y, x);
+    stopwatch_stop(&started, contestant);
     return s;
 }
 
@@ -90,22 +91,23 @@ static int add_all(struct line *lines, const struct ladder *ladder, const struct
     return count;
 }
 
-/* The last column is the time of the step before, divided by that of this step. */
+/* `faster` is the time of the step before, divided by that of this step, unless one of them was disturbed. */
 static void print_all(const struct line *lines, int count, const struct problem *p)
 {
     double before = 0;
     printf("#step\tidea\tthreads\trepeats\tmultiply_adds\tasked_bytes\tmoved_bytes\tmedian_seconds\tq1_seconds"
-           "\tq3_seconds\tfaster\n");
+           "\tq3_seconds\tfaster\tdisturbed\n");
     for (const struct line *l = lines; l < lines + count; l++) {
         char bytes[80] = "–\t–", faster[40] = "–";
         struct quartiles q = quartiles(&l->contestant);
         if (l->bytes.asked > 0) {
             snprintf(bytes, sizeof bytes, "%.0f\t%.0f", l->bytes.asked, l->bytes.moved);
-            if (before > 0) snprintf(faster, sizeof faster, "%.2f", before / q.median);
+            if (before / q.median > 0) snprintf(faster, sizeof faster, "%.2f", before / q.median);
             before = q.median;
         }
-        printf("%s\t%s\t%d\t%d\t%.0f\t%s\t%.5g\t%.5g\t%.5g\t%s\n", l->form->name, l->idea, l->threads,
-               l->contestant.count, form_multiply_adds(l->form, p), bytes, q.median, q.low, q.high, faster);
+        printf("%s\t%s\t%d\t%d\t%.0f\t%s\t%.5g\t%.5g\t%.5g\t%s\t%.2g\n", l->form->name, l->idea, l->threads,
+               l->contestant.count, form_multiply_adds(l->form, p), bytes, q.median, q.low, q.high, faster,
+               (double)l->contestant.disturbed_runs / l->contestant.count);
     }
 }
 

@@ -589,7 +589,10 @@ def gap_tables(run):
         run.sweep("pooled", f"hilo --alpha 1 --window 2 {layer} --without l_q_b,l_kv_b,l_proj_b", 300)
         run.sweep("lisa", f"lisa {layer} --sizes D=16 --without b_qkv,b_o", 300)
     run.say("compute roofline")
-    lines, notes = run.program("figures/bench/roofline", 1 if run.full else 0.1), run.about()
+    try:
+        lines, notes = run.program("figures/bench/roofline", 1 if run.full else 0.1), run.about()
+    except RuntimeError as problem:             # its readings differ: the figure shows the last ones
+        return run.say(f"left out: {problem}")
     for name, kind, columns in (
             ("roofline", "form", "operator options sizes form grid channels without multiply_adds x_bytes weights_bytes"
                                  " y_bytes workspace_bytes intensity level roof best_seconds reached share"),

@@ -1,16 +1,64 @@
 /* harness.c -- the benchmark harness; see harness.h */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "harness.h"
+#include <dirent.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "../runtime/random.h"
 
 #define SHORT_RUN 0.05          /* seconds; a shorter run is preceded by one that warms the caches */
 
 /* Streams of random numbers: positions in a row of x and of y; the round whose y is kept. */
 enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
+
+/* ---- the clock --------------------------------------------------------- */
+
+/* Seconds that the threads of this process have waited for a core, all together; 0 if the system does not tell. */
+static double waited_seconds(void)
+{
+    double sum = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[sizeof task->d_name + 32];
+        unsigned long long nanoseconds = 0;
+        if (*task->d_name == '.') continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task->d_name);
+        FILE *f = fopen(path, "r");
+        if (f && fscanf(f, "%*u %llu", &nanoseconds) == 1) sum += 1e-9 * (double)nanoseconds;
+        if (f) fclose(f);
+    }
+    if (tasks) closedir(tasks);
+    return sum;
+}
+
+/* A clock that stands still while other programs have our cores.  One thread computes all the time, so this is its
+ * processor time.  Several threads may sleep until others are done, so only waiting for a core stops their clock. */
+static double computing_seconds(int threads)
+{
+    struct timespec t;
+    if (threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return omp_get_wtime() - waited_seconds();
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct stopwatch stopwatch_start(int threads)
+{
+    double computing = computing_seconds(threads);      /* first, so that it includes the cost of both clocks */
+    return (struct stopwatch){.wall = omp_get_wtime(), .computing = computing, .threads = threads};
+}
+
+void stopwatch_stop(const struct stopwatch *started, struct contestant *c)
+{
+    c->last = omp_get_wtime() - started->wall;
+    c->disturbed = reading_is_disturbed(c->last, computing_seconds(started->threads) - started->computing);
+}
+
+bool reading_is_disturbed(double wall, double computing) { return !(0.95 * wall <= computing); }
 
 /* ---- x ---------------------------------------------------------------- */
 
@@ -179,7 +227,9 @@ void harness_close(struct harness *j) { give(j, 0); }
 
 static void record(struct contestant *c)
 {
-    c->seconds[c->count++] = c->last;
+    if (c->disturbed) c->disturbed_runs++;
+    else c->seconds[c->count - c->disturbed_runs] = c->last;
+    c->count++;
     c->spent += c->last;
 }
 
@@ -234,15 +284,17 @@ static int order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double quantile(const struct contestant *c, double q)
+static double quantile(const struct contestant *c, int count, double q)
 {
-    double at = q * (c->count - 1);
-    int low = (int)at, high = low + 1 < c->count ? low + 1 : low;
+    double at = q * (count - 1);
+    int low = (int)at, high = low + 1 < count ? low + 1 : low;
     return c->seconds[low] + (at - low) * (c->seconds[high] - c->seconds[low]);
 }
 
 struct quartiles quartiles(const struct contestant *c)
 {
-    qsort(c->seconds, (size_t)c->count, sizeof *c->seconds, order);
-    return (struct quartiles){quantile(c, 0.25), quantile(c, 0.5), quantile(c, 0.75)};
+    int count = c->count - c->disturbed_runs;
+    if (c->disturbed_runs > count) return (struct quartiles){(double)NAN, (double)NAN, (double)NAN};
+    qsort(c->seconds, (size_t)count, sizeof *c->seconds, order);
+    return (struct quartiles){quantile(c, count, 0.25), quantile(c, count, 0.5), quantile(c, count, 0.75)};
 }

@@ -10,7 +10,10 @@
  * - **The same y.**  The first run of each form is compared with that of the first form.  So is each timed run while
  *   the first form runs in the same rounds.  The y of one timed run, chosen at random, is compared at the end.
  *
- * The harness trusts the first form; tests cover results that are wrong in both. */
+ * The harness trusts the first form; tests cover results that are wrong in both.
+ *
+ * Times are wall times.  A run is disturbed if its threads could not compute for more than 1/20 of its time, because
+ * other programs had the cores.  Disturbed runs are counted, but their times are discarded. */
 
 #ifndef TWICETOLD_HARNESS_H
 #define TWICETOLD_HARNESS_H
@@ -23,18 +26,30 @@
 
 /* A form that is measured.  Embed it as the first member of a struct with what `run` needs. */
 struct contestant {
-    status (*run)(struct contestant *c, real *y, const real *x);    /* sets `last`; NULL: released */
+    status (*run)(struct contestant *c, real *y, const real *x);    /* by a stopwatch; NULL: released */
     char name[24];
     double rounding;            /* unit roundoff of its factors, if larger than that of real; else 0 */
     bool blind;                 /* x and y are elsewhere, or y has no meaning: do not exchange, mark or compare */
     double last;                /* seconds of the last run */
+    bool disturbed;             /* the last run */
     real *kept;                 /* memory for one y */
     uint64_t kept_of;           /* number of the x of `kept`; 0: nothing is kept */
     bool rejected;
     char said[200];             /* why it is rejected, or how well it agrees */
-    double *seconds, spent;     /* of each timed run, limits.most of them; their sum */
-    int count;
+    double *seconds, spent;     /* of each undisturbed run, at most limits.most of them; the sum of all timed runs */
+    int count, disturbed_runs;  /* timed runs; those that were disturbed */
 };
+
+/* Times one run on this many threads. */
+struct stopwatch {
+    double wall, computing;
+    int threads;
+};
+struct stopwatch stopwatch_start(int threads);
+void stopwatch_stop(const struct stopwatch *started, struct contestant *c);     /* sets `last` and `disturbed` */
+
+/* True if more than 1/20 of the wall time was not computing time, or if a time is NaN. */
+bool reading_is_disturbed(double wall, double computing);
 
 struct harness {
     real *x, *y;
@@ -76,7 +91,8 @@ status harness_rounds(struct harness *j, struct contestant *const *c, int count,
 /* First runs, rounds and last checks.  Fails if a contestant is rejected. */
 status harness_race(struct harness *j, struct contestant *const *c, int count, const struct limits *limit);
 
-/* Quartiles of the seconds of at least one run, linear between neighbours.  Sorts them. */
+/* Quartiles of the undisturbed runs, linear between neighbours; NaN if more than half of the runs were disturbed.
+ * Sorts the seconds. */
 struct quartiles { double low, median, high; };
 struct quartiles quartiles(const struct contestant *c);
 

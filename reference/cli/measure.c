@@ -8,6 +8,9 @@
  * disagrees is not timed.  Median and quartiles are of single runs on the whole batch.  peak_bytes is the memory that a
  * form allocates in addition to x, y and the parameters (memory.h).
  *
+ * Runs that other programs disturb (harness.h) do not count; `disturbed` is their share.  If it is above a half, the
+ * times are NaN, so that no ratio can be formed.
+ *
  * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes are
  * those of the device, including x, y and the parameters. */
 
@@ -56,8 +59,8 @@ static const char usage[] =
     "  --keep        write x, the parameters and y of one timed run, chosen at random, as safetensors\n"
     "  --tsv         tab-separated values also on a terminal\n"
     "  --yes         also measure what takes hours; on a terminal, it is left out by default\n\n"
-    "Times are those of one run on the whole batch: median and quartiles. Memory does not include x, y and the\n"
-    "parameters. --key=value is the same as --key value.\n";
+    "Times are those of one run on the whole batch: median and quartiles. If other programs disturb most runs, there\n"
+    "are none. Memory does not include x, y and the parameters. --key=value is the same as --key value.\n";
 
 /* ---- the command line ------------------------------------------------ */
 
@@ -317,9 +320,10 @@ static status run_once(struct contestant *contestant, real *y, const real *x)
     struct entrant *e = (struct entrant *)contestant;
     size_t before = memory_in_use();
     memory_reset_peak();
-    double start = omp_get_wtime();
+    struct stopwatch started = stopwatch_start(e->plan.threads);
     status s = plan_run(&e->plan, y, x);
-    contestant->last = omp_get_wtime() - start;
+    stopwatch_stop(&started, contestant);
+    contestant->disturbed &= !e->entry.plugin;      /* a thread that waits for a device does not compute */
     size_t peak = memory_peak() - before + e->held;
     if (peak > e->peak) e->peak = peak;
     return s;
@@ -380,7 +384,7 @@ static void print_heading(const struct request *r)
 {
     if (!r->table) {
         printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds"
-               "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
+               "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\tdisturbed\n");
         return;
     }
     printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->sizes.channels, r->sizes.batch, REAL_NAME);
@@ -396,18 +400,22 @@ static void print_row(const struct race *race, const struct entrant *e)
     size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
     double work = form_multiply_adds(e->entry.form, p);
     struct quartiles q = quartiles(&e->contestant);
+    char text[80];
+    snprintf(text, sizeof text, "other programs disturbed %d of %d runs: no times", e->contestant.disturbed_runs,
+             e->contestant.count);
+    if (isnan(q.median)) say(race, e, text);
     clear_progress(race->progress);
     if (r->table) {
-        char text[7][UNITS_TEXT];
+        char cell[7][UNITS_TEXT];
         printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, r->plugin ? 17 : 8, name, race->threads,
-               units_seconds(text[0], 8, q.median), units_seconds(text[1], 8, q.low), units_seconds(text[2], 8, q.high),
-               units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
-               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->contestant.count);
+               units_seconds(cell[0], 8, q.median), units_seconds(cell[1], 8, q.low), units_seconds(cell[2], 8, q.high),
+               units_seconds(cell[3], 8, e->prepare_seconds), units_bytes(cell[4], 9, (double)e->peak),
+               units_count(cell[5], 8, work), units_count(cell[6], 7, (double)parameters), e->contestant.count);
     } else {
-        printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
+        printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\t%.2g\n",
                r->declaration->name, name, race->grid_word, p->grid.tokens, r->sizes.channels, heads ? heads : 1,
                r->sizes.batch, race->threads, e->contestant.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
-               work, parameters);
+               work, parameters, (double)e->contestant.disturbed_runs / e->contestant.count);
     }
     fflush(stdout);
 }
@@ -513,7 +521,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
             if (done == 1) say(race, e, "timed but not compared: no other form was run");
             if (!s.code) {
                 print_row(race, e);
-                rate[n] = quartiles(&e->contestant).median / form_multiply_adds(e->entry.form, race->problem);
+                rate[n] = e->contestant.spent / e->contestant.count / form_multiply_adds(e->entry.form, race->problem);
             }
         }
         memory_free(e->contestant.seconds);

@@ -684,6 +684,9 @@ class Measure(Case):
             self.assertIn(f"\n{row}", done.out, words)
         self.assertTrue(done.out.startswith("#operator\tform\tgrid"), done.out)
         self.assertEqual(done.out.count("\nmsa\t"), len(rows), done.out)
+        head, *lines = (line.split("\t") for line in done.out.lstrip("#").splitlines())
+        for row in (dict(zip(head, line)) for line in lines):       # without times if most runs were disturbed
+            self.assertEqual(math.isnan(float(row["median_seconds"])), float(row["disturbed"]) > 0.5, row)
         for message in messages:
             self.assertIn(message, done.err, words)
         for text in others:
@@ -904,7 +907,11 @@ class Figures(Case):
         "networks-accuracy": "100"}
 
     def assert_finite(self, name, done):
-        """A figure's program succeeds and prints finite numbers."""
+        """A figure's program succeeds and prints finite numbers.  If other programs disturb it, a time may be NaN, and
+        roofline may fail."""
+        timed = name in ("chopd-boxes", "ladder", "networks-profile")
+        if name == "roofline" and done.status:
+            return self.assertRegex(done.err, r"^roofline: .*, expected at most 5 %")
         self.assertEqual(done.status, 0, f"{name}: {done.err}")
         numbers = []
         for field in " ".join(line for line in done.out.splitlines() if not line.startswith("#")).split():
@@ -912,7 +919,8 @@ class Figures(Case):
                 numbers.append(float(field))
             except ValueError:
                 pass
-        self.assertTrue(all(map(math.isfinite, numbers)), f"{name} prints {done.out}")
+        self.assertTrue(all(math.isfinite(n) or (timed and math.isnan(n)) for n in numbers),
+                        f"{name} prints {done.out}")
         self.assertTrue(numbers or name == "machine", f"{name} prints no number")
 
     def test_figures_are_computed(self):

@@ -2,12 +2,17 @@
  *
  * Fifteen adversarial forms modify the fast form of self-attention.  They run as in `measure`: a first run, timed
  * rounds with or without the naive form, a last check.  Not covered: a form that is right in most runs if few are
- * checked; a form that knows the harness. */
+ * checked; a form that knows the harness.
+ *
+ * Runs that other programs disturb do not count. */
+
+#define _POSIX_C_SOURCE 200809L
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "../support/support.h"
 #include "../support/fixture.h"
 #include "../../reference/msa.h"
@@ -258,6 +263,71 @@ START_TEST(the_first_form_may_be_released)
 }
 END_TEST
 
+/* ---- disturbed runs -------------------------------------------------------- */
+
+/* Seconds of wall time and of computing. */
+START_TEST(a_reading_is_disturbed_beyond_a_twentieth)
+{
+    static const struct { double wall, computing; bool disturbed; } reading[] = {
+        {1, 1, false}, {1, 0.951, false}, {1, 0.949, true}, {1, 0, true}, {1, 1.2, false}, {1e-6, 0.9e-6, true},
+        {(double)NAN, 1, true}, {1, (double)NAN, true}, {(double)INFINITY, 1, true},
+    };
+    for (size_t n = 0; n < COUNT(reading); n++)
+        ck_assert_int_eq(reading_is_disturbed(reading[n].wall, reading[n].computing), reading[n].disturbed);
+}
+END_TEST
+
+/* A thread that sleeps does not compute, so its run counts as disturbed.  The second and later runs do not sleep. */
+static status run_late(struct contestant *c, real *y, const real *x)
+{
+    struct stopwatch started = stopwatch_start(1);
+    if (!((struct runner *)c)->calls++) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    stopwatch_stop(&started, c);
+    return keep_x(c, y, x);
+}
+
+START_TEST(a_sleeping_run_is_disturbed)
+{
+    struct runner r = {.held = zeros(1), .inputs = 1};
+    real x = 1, y;
+    succeeds(run_late(&r.contestant, &y, &x));
+    ck_assert(r.contestant.disturbed);
+    ck_assert(r.contestant.last >= 0.02);
+    for (int run = 0; run < 1000 && r.contestant.disturbed; run++) succeeds(run_late(&r.contestant, &y, &x));
+    ck_assert(!r.contestant.disturbed);
+}
+END_TEST
+
+/* The n-th run takes n seconds.  Runs up to number `inputs` are disturbed. */
+static status run_disturbed(struct contestant *c, real *y, const real *x)
+{
+    struct runner *r = (struct runner *)c;
+    c->last = ++r->calls;
+    c->disturbed = (size_t)r->calls <= r->inputs;
+    *y = *x;
+    return status_ok();
+}
+
+/* Of five runs, 0 to 5 are disturbed; only the others count, unless they are fewer. */
+START_TEST(disturbed_runs_do_not_count)
+{
+    const struct limits five = {.least = 5, .most = 5, .seconds = 100};
+    double seconds[5];
+    struct runner r = {.contestant = {.run = run_disturbed, .kept = zeros(1), .seconds = seconds}};
+    struct contestant *all = &r.contestant;
+    struct harness h = harness_of(normal(5, 1), 1, 1, 1, 1);
+    r.inputs = (size_t)_i;
+    r.contestant.last = 1;                              /* no run that warms the caches */
+    succeeds(harness_rounds(&h, &all, 1, &five));
+    struct quartiles q = quartiles(all);
+    ck_assert_int_eq(all->count, 5);
+    ck_assert_int_eq(all->disturbed_runs, _i);
+    ck_assert(all->spent == 15);
+    if (_i > 2) ck_assert(isnan(q.low) && isnan(q.median) && isnan(q.high));
+    else ck_assert(q.median == 3 + _i / 2.0 && q.low == _i + 1 + (4 - _i) / 4.0 && q.high == 5 - (4 - _i) / 4.0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("harness");
@@ -266,5 +336,8 @@ int main(void)
     tcase_add_test(cases, honest_forms_are_timed);
     tcase_add_test(cases, every_token_changes_in_timed_runs);
     tcase_add_test(cases, the_first_form_may_be_released);
+    tcase_add_test(cases, a_reading_is_disturbed_beyond_a_twentieth);
+    tcase_add_test(cases, a_sleeping_run_is_disturbed);
+    tcase_add_loop_test(cases, disturbed_runs_do_not_count, 0, 6);
     return run_suite(suite);
 }

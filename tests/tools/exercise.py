@@ -253,8 +253,8 @@ def check_answer(exercise, answer):
         raise Wrong(f"{n} wants an answer: make check N={n} ANSWER=...")
     print("$", "\n".join(exercise.block("Command")), flush=True)
     found = truth(exercise)
-    if not found:
-        raise Wrong(f"{n}: the command prints nothing")
+    if not found or not near(found, found, 1):
+        raise Wrong(f"{n}: the command prints '{found}', perhaps because other programs are running; try again")
     print(found)
     right = near(answer, found, float(exercise.key("within") or 1))
     other = f"Not {answer}, as you said.  make hint N={n}, or the answers at the end of the book."
