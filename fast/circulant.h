@@ -19,9 +19,7 @@
 #include <stdint.h>
 #include "../reference/lisa.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct circulant {
     grid tokens;
@@ -52,8 +50,6 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 /* True if n has no prime factor above 7. */
 bool smooth(size_t n);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -53,9 +53,7 @@
 #include "runtime/lookup.h"
 #include "runtime/arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration chopd;
 
@@ -79,8 +77,6 @@ void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const
 /* Multiply-adds of phi. */
 double chopd_gate_multiply_adds(const struct chopd_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

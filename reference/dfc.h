@@ -43,9 +43,7 @@
 
 #include "runtime/lookup.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration fc, dfc_cp;
 
@@ -72,8 +70,6 @@ double dfc_cp_multiply_adds(const void *params);
 
 bool dfc_gelu(struct lookup *names);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

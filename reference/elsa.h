@@ -72,9 +72,7 @@
 #include "runtime/neighbours.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration elsa;
 
@@ -169,8 +167,6 @@ double elsa_pairs(const struct elsa_problem *p);
 /* Multiply-adds of all images with projections, for a form that applies weights to this many pairs of tokens. */
 double elsa_multiply_adds(const struct elsa_problem *p, double pairs);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -67,9 +67,7 @@
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration hilo;
 
@@ -94,8 +92,6 @@ void hilo_maps_load(struct hilo_maps *maps, const struct hilo_problem *p);
 /* Multiply-adds of the projections of the whole batch, if a form projects this many tokens of an image: N or M. */
 double hilo_projections(const struct hilo_problem *p, size_t tokens);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -72,9 +72,7 @@
 
 #include "runtime/heads.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration lisa;
 
@@ -99,8 +97,6 @@ HEADS_FIRST(struct lisa_problem);
  * window those that stay on the grid. */
 double lisa_pairs(const struct lisa_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -69,9 +69,7 @@
 #include "runtime/heads.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration msa;
 
@@ -88,8 +86,6 @@ HEADS_FIRST(struct msa_problem);
 /* The projections, and for every image 2 C per pair of tokens, 3 C with a ghost head. */
 double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

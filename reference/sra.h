@@ -44,9 +44,7 @@
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration sra;
 
@@ -69,8 +67,6 @@ void sra_maps_load(struct sra_maps *maps, const struct sra_problem *p);
 /* Multiply-adds of projections, convolution and attention, without the norm. */
 double sra_multiply_adds(const void *params);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -58,9 +58,7 @@
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration structsa;
 
@@ -94,8 +92,6 @@ void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, e
                               const struct structsa_problem *p);
 void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -16,10 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "../../reference/runtime/linkage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct launch_counts {
     const char *kernel;
@@ -50,8 +49,6 @@ const char *emulator_device_name(int at);
 size_t emulator_launches(void);
 const struct launch_counts *emulator_launch(size_t at);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

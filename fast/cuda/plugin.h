@@ -8,9 +8,7 @@
 
 #include "versions.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct cuda_plugin {
     size_t real_bytes, plan_bytes;      /* sizeof(real) and sizeof(struct plan) in the plug-in, to be compared */
@@ -30,8 +28,6 @@ struct cuda_plugin {
 /* The only name that the plug-in exports. */
 __attribute__((visibility("default"))) const struct cuda_plugin *twicetold_cuda_plugin(void);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

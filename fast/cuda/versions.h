@@ -5,9 +5,7 @@
 
 #include "../../reference/runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* All versions, sorted by operator and then from first to last; the declaration after the last is NULL. */
 extern const struct form_row cuda_forms[];
@@ -18,8 +16,6 @@ const struct form *operator_version_at(const struct declaration *d, int at);
 /* The version of that name, or NULL.  "cuda" is the last version that does not round to fewer digits than a real. */
 const struct form *operator_version(const struct declaration *d, const char *name);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

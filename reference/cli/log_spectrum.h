@@ -21,15 +21,11 @@
 #include "../runtime/real.h"
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Bad input: a size of 0, H W above INT_MAX.  Fails if memory is exhausted. */
 status spectrum(real *out, const real *y, size_t batch, size_t height, size_t width, size_t channels);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

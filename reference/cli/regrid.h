@@ -22,9 +22,7 @@
 #include "../runtime/real.h"
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 
@@ -33,8 +31,6 @@ enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES], const size_t to[GRID_AXES],
               size_t inner, enum regrid_rule rule);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

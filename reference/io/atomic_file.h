@@ -20,9 +20,7 @@
 #include <sys/stat.h>
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct atomic_file {
     FILE *file;                 /* write here */
@@ -47,8 +45,6 @@ void atomic_file_remove(void);
 /* "PATH cannot be BE_DONE: ..." from an errno: bad input if another path would have worked, otherwise a failure. */
 status path_error(const char *be_done, const char *path, int error);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -20,9 +20,7 @@
 #include "../runtime/status.h"
 #include "../runtime/tensor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* All tensors of a file, in the order of its header, as reals; released by tensors_release.  double to float rounds,
  * and overflows to infinity.  NaN and infinity are data.  On an error the list is empty: STATUS_FAILURE if memory is
@@ -69,8 +67,6 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
 /* True if both paths are the same text or name the same file, through any hard or symbolic links. */
 bool same_file(const char *a, const char *b);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

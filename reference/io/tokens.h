@@ -23,9 +23,7 @@
 #include "../runtime/grid.h"
 #include "images.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define TOKEN_PATCH 4           /* pixels, the default */
 #define TOKEN_PATCH_MAX 256
@@ -57,8 +55,6 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 /* Upper bound of the bytes that tokens_make takes, without x and the source. */
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

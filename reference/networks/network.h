@@ -26,9 +26,7 @@
 
 #include "operators.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define NETWORK_STAGES 4
 #define NETWORK_PATH 96          /* bytes of the path of a weight */
@@ -156,8 +154,6 @@ void network_stage_shape(const struct network *n, int stage, size_t size[3]);
 /* Weight number `at` in the order of the steps, with borrowed data; false after the last. */
 bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -7,9 +7,7 @@
 
 #include "../runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Operator number `at`, NULL after the last.  The operator or layer of that name, or NULL. */
 const struct declaration *operator_at(int at);
@@ -27,8 +25,6 @@ status operator_named(const struct declaration **d, const char *name);
 status form_named(const struct form **form, const struct declaration *d, const char *name,
                   const struct form_row *versions);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -17,9 +17,7 @@
 #include "../io/images.h"
 #include "network.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Computes x [H][W][3] from a photograph.  Fails only if memory is exhausted. */
 status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W);
@@ -31,8 +29,6 @@ status photo_read(real *x, const char *path, const struct photo_recipe *recipe, 
 /* Describes the recipe, "scaled to cover 248x248 pixels, the middle 224x224 kept"; returns text. */
 const char *photo_text(char *text, size_t size, const struct photo_recipe *recipe, size_t H, size_t W);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

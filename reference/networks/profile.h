@@ -8,9 +8,7 @@
 
 #include "network.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define NETWORK_KINDS 32
 
@@ -30,8 +28,6 @@ double network_if_free(const struct network_kind *kind, const struct network_kin
  * disturb least. */
 status network_profile(struct network *n, real *logits, const real *x, int runs);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -24,9 +24,7 @@
 #include "memory.h"
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define ARENA_ARRAYS 48
 
@@ -106,8 +104,6 @@ static inline real *arena_at(real *array, size_t n)
     return array ? array + n : NULL;
 }
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

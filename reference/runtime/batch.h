@@ -24,9 +24,7 @@
 #include "plan.h"
 #include "share.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* State of the calling thread for the current chunk of images. */
 struct team {
@@ -107,8 +105,6 @@ static inline size_t chunk_images(size_t N, size_t B)
     return images < B ? images : B;
 }
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

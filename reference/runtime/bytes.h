@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Reads the value of --max-memory: bytes, with a suffix K, M, G or T for powers of 1024; at most SIZE_MAX.  If text is
  * NULL, *allowed is three quarters of the free memory: of MemAvailable in /proc/meminfo, or of all memory if that
@@ -39,8 +37,6 @@ void default_threads_here(void);
  * forked, and this team has several, too. */
 status team_begins(int threads);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -7,10 +7,9 @@
 #define TWICETOLD_DECIMAL_H
 
 #include <stddef.h>
+#include "linkage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* strtod with a point. */
 double decimal_read(const char *text, char **end);
@@ -19,8 +18,6 @@ double decimal_read(const char *text, char **end);
 enum { DECIMAL_TEXT = 32 };
 char *decimal_write(char text[DECIMAL_TEXT], double number);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

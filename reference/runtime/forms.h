@@ -8,9 +8,7 @@
 
 #include "plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* One form of one operator; a list ends at an operator of NULL. */
 struct form_row {
@@ -23,8 +21,6 @@ extern const struct form_row naive_forms[], plain_forms[], fast_forms[], layer_f
 /* No operator has more forms than this, versions of kernels included. */
 #define OPERATOR_FORMS 32
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -19,9 +19,7 @@
 #include "lookup.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct ghost_problem {
     size_t channels, heads, offsets;    /* C, h, and the columns of the matrices */
@@ -67,8 +65,6 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
     {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .needs = "ghost_add", \
      .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

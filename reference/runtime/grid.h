@@ -14,9 +14,7 @@
 #include <stddef.h>
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define GRID_AXES 3
 
@@ -52,8 +50,6 @@ size_t grid_circular(const grid *g, size_t i, size_t n);
 /* *j = the token at i + step; false if that is off the grid. */
 bool grid_neighbour(const grid *g, size_t i, const ptrdiff_t step[GRID_AXES], size_t *j);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -23,9 +23,7 @@
 #include "linear.h"
 #include "lookup.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* ---- the problem: the first member of every struct *_problem with w_qkv --- */
 
@@ -139,8 +137,6 @@ void heads_join(const struct team *t);
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels);
 void head_scatter(real *rows, size_t stride, const real *dense, size_t tokens, size_t channels);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -13,9 +13,7 @@
 
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
                 const real *weight, const real *bias, size_t tokens, size_t in, size_t out);
@@ -72,8 +70,6 @@ static inline void linear_apply(real *y, size_t y_stride, const real *x, size_t 
     map->kind->apply(y, y_stride, x, x_stride, map, tokens, part, parts);
 }
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

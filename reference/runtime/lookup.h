@@ -16,9 +16,7 @@
 
 #include "operator.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct lookup {
     const struct problem *problem;
@@ -47,8 +45,6 @@ bool problem_given(const struct problem *p, const char *option);
 const real *problem_tensor(const struct problem *p, const char *name);  /* NULL also if it has no data */
 size_t problem_axis(const struct problem *p, const char *name, int axis);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

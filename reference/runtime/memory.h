@@ -15,9 +15,7 @@
 #include <stdbool.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* *product = a b; false, and *product unchanged, if that overflows. */
 bool size_multiply(size_t *product, size_t a, size_t b);
@@ -53,8 +51,6 @@ void memory_set_junk(bool junk);
 /* Fills the bytes with junk if memory_set_junk(true) was called. */
 void memory_fill_junk(void *block, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

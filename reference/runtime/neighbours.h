@@ -16,9 +16,7 @@
 #include "grid.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define OFF_GRID (-1)
 
@@ -43,8 +41,6 @@ size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES]);
 void neighbours_unfold(real *window, const struct neighbours *n, size_t centre,
                        const real *rows, size_t stride, size_t columns);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

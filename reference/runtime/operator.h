@@ -20,9 +20,7 @@
 #include "status.h"
 #include "tensor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* ---- the declaration ------------------------------------------------- */
 
@@ -177,8 +175,6 @@ size_t problem_list(struct tensor list[PROBLEM_TENSORS], const struct problem *p
 /* Binds c = C / h; bad input if h does not divide C. */
 status derive_head_channels(struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -24,9 +24,7 @@
 #include "operator.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct plan;
 
@@ -72,8 +70,6 @@ double form_multiply_adds(const struct form *form, const struct problem *p);
 /* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 digits) or -bf16 (8); else 0. */
 double form_rounding(const struct form *form);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -13,9 +13,7 @@
 #include <stdbool.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct factor {
     const real *at;
@@ -29,8 +27,6 @@ void product(real *c, size_t c_stride, struct factor a, struct factor b, const r
 /* Writes "oneDNN 2.6.0" into text, or an empty string if the library is CBLAS. */
 void product_library(char *text, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <stddef.h>
+#include "linkage.h"
 
 #ifdef COUNTING_REAL            /* a header that defines it as a class: tests/support/counting.h, tests/exact/field.h */
 #include COUNTING_REAL

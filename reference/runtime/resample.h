@@ -8,9 +8,7 @@
 #include <stddef.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* mean [s][s][C] of x [H][W][C], as nn.AdaptiveAvgPool2d(s).  Along an axis of n tokens, cell i is the mean of tokens
  * floor(i n / s) to ceil((i + 1) n / s) - 1; cells may overlap.  Additions: H W C or a little more. */
@@ -51,8 +49,6 @@ static inline void bilinear_row(real *y, size_t y_stride, size_t count, const st
     }
 }
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

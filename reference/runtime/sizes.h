@@ -12,9 +12,7 @@
 
 #include "operator.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct problem_sizes {
     int words;
@@ -39,8 +37,6 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
 /* The first letter without a size in the tensors in force; false if there is none. */
 bool problem_open_letter(char letter[4], const struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

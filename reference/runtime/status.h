@@ -11,9 +11,9 @@
 #ifndef TWICETOLD_STATUS_H
 #define TWICETOLD_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "linkage.h"
+
+BEGIN_C_DECLS
 
 enum status_code {
     STATUS_OK = 0,
@@ -44,8 +44,6 @@ status status_at(status s, const char *where);
  * control the terminal. */
 void status_one_line(char *text);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -16,9 +16,7 @@
 #include <stdint.h>
 #include "grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define WINDOW_PADDING SIZE_MAX
 
@@ -56,8 +54,6 @@ size_t windows_region_of(const struct windows *w, size_t window, size_t entry);
 /* The number of pairs of entries in the same region, in all windows, with padding. */
 double windows_pairs(const struct windows *w);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

@@ -39,9 +39,7 @@
 
 #include "../../runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration layer_patch, layer_norm_of_tokens, layer_mlp, layer_depthwise, layer_linear,
     layer_merge, layer_deform, layer_position, layer_head;
@@ -59,8 +57,6 @@ grid layer_grid(const struct problem *p);
 /* The grid of a patch's windows. */
 status layer_patch_grid(grid *out, const struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

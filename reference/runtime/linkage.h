@@ -1,0 +1,14 @@
+/* linkage.h -- C linkage for declarations that C++ files include, too */
+
+#ifndef TWICETOLD_LINKAGE_H
+#define TWICETOLD_LINKAGE_H
+
+#ifdef __cplusplus
+#define BEGIN_C_DECLS extern "C" {
+#define END_C_DECLS }
+#else
+#define BEGIN_C_DECLS
+#define END_C_DECLS
+#endif
+
+#endif
