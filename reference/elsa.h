@@ -102,8 +102,6 @@ HEADS_FIRST(struct elsa_problem);
 /* Norm of Eq. 4, in place.  The filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);
 
-/* ---- tables that a plan keeps -------------------------------------------- */
-
 /* The area of each token, and in Eq. 4 the offset of each token in it. */
 struct elsa_area {
     struct neighbours around;   /* its table [N][K^2] holds the area, a neighbourhood or a window */
@@ -114,15 +112,12 @@ struct elsa_area {
 void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p);
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
-/* ---- steps that the naive and the plain form share ------------------------- */
-
 /* Inline, so that the counting build counts their multiplications. */
 
 /* hp and kp [N][Q]: both scale q o k; in Eq. 6 scale q and scale k. */
 static inline void elsa_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
 {
     size_t count = p->heads.N * p->heads.Q;
-
     if (p->equation == 6)
         for (size_t i = 0; i < count; i++) {
             hp[i] = p->scale * q[i];
@@ -138,7 +133,6 @@ static inline void elsa_terms(real *filter, const real *q, const real *k, const 
                               size_t a, size_t i, const struct elsa_problem *p)
 {
     size_t C = p->heads.C, c = p->heads.c, h = p->heads.h, T = p->T, entries = p->entries;
-
     for (size_t n = 0; n < entries; n++) {
         int j = area->around.token[i * entries + n];
         size_t t = (size_t)area->offset[i * entries + n];
@@ -158,8 +152,6 @@ static inline void elsa_terms(real *filter, const real *q, const real *k, const 
         filter[n] = sum;
     }
 }
-
-/* ---- cost ------------------------------------------------------------------ */
 
 /* Pairs of a token and a token of its area, both on the grid. */
 double elsa_pairs(const struct elsa_problem *p);

@@ -197,7 +197,6 @@ template <int version> void cp_run(struct cp_device *on, const struct dfc_proble
 {
     const cp_sizes sizes = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
-
     if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (version == 1) {
         LAUNCH_EACH(on, each_sum, outputs, sizes, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);

@@ -79,7 +79,6 @@ __device__ inline real terms(const problem_of_elsa &p, const sources &from, size
     size_t q = (image + i) * p.width, k = (image + (valid ? j : i)) * p.width + p.C;
     size_t t = (size_t)a * p.T + embedding(p, i, n), step = (size_t)p.h * p.T;
     real dot = 0, sum = 0;
-
     for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += from.qkv[q + d] * from.qkv[k + d];
     if (valid) sum = p.scale * dot;
     for (int d = 0; p.qr && d < p.C; d++) sum += from.qkv[q + d] * from.rk[d * step + t];
@@ -97,14 +96,10 @@ __device__ inline real logit(const problem_of_elsa &p, const sources &from, size
     if (p.equation == 4) return terms(p, from, image, i, n, a);
     size_t t = (size_t)a * p.entries + n, step = (size_t)p.h * p.entries;
     real sum = from.rb[t];
-
-    /* Step 1: the final variant maps its convolution. */
     if (!p.equation) {
         for (int o = 0; o < p.Q; o++) sum += from.convolved[(image + i) * p.Q + o] * from.rk[o * step + t];
         return sum;
     }
-
-    /* Step 2: the terms of the token and of its neighbour. */
     int j = neighbour(p, i, n);
     bool valid = j != OFF_GRID;
     size_t own = (image + i) * p.width, other = (image + (valid ? j : i)) * p.width;
@@ -501,7 +496,6 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes<K>::pitch + token % TILE;
     int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* this thread's group among the eight */
-
     pack<real, 4> sum = {};
     for (int first = 0; first < p.g; first += EIGHT) {
         /* Step 1: products of eight channels, and their filters. */
@@ -586,13 +580,9 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
     sources from = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
     constexpr bool fused = version > 3;
     bool convolves = convolved_in_tiles(p, version);
-
-    /* Step 1: the final variant's convolution, if not in tiles. */
     if (!p->equation && !convolves)
         LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, params_of(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
                     rows * p->heads.Q);
-
-    /* Step 2: the filters, in some versions with all that follows. */
     if (version == 1)
         LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, from, on->factor, on->summand, outputs);
     else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, params_of(p), on->weights, from, filters);
@@ -600,8 +590,6 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
     else launch_tiles<7, fused>(on, p, convolves);
-
-    /* Step 3: the weighted values, if the weights were stored. */
     if (version > 1 && !(fused && in_tiles(p, version)))
         LAUNCH_EACH(on, each_value, outputs, params_of(p), on->output, on->qkv, on->weights, on->factor, on->summand,
                     outputs);
@@ -611,7 +599,6 @@ template <int version> void prepare(struct elsa_device *on, const struct elsa_pr
 {
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, T = p->equation ? p->T : p->entries;
     bool tiles = convolved_in_tiles(p, version), weights = version > 1 && !(version > 3 && in_tiles(p, version));
-
     device_heads_prepare(on, &p->heads);
     ghost_prepare(&on->ghost, &on->plan->arena, PERSISTENT, &p->ghost);
     if (p->equation) device_tensor(on, &on->rk, "rk", &p->rk, C, h, T);
@@ -645,7 +632,6 @@ __global__ void in_fours(array<real> fours, reals conv_w, size_t each, size_t co
 template <int version> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t C = p->heads.C, Q = p->heads.Q, maps = p->heads.h * p->entries, each = p->g * p->entries;
-
     ghost_load(&on->ghost, &p->ghost);
     device_upload(on, on->factor, on->ghost.factor, C * p->entries);
     device_upload(on, on->summand, on->ghost.summand, C * p->entries);

@@ -19,8 +19,6 @@ struct problem_of_lisa {
     int tables;                 /* columns of Eq. 4's table; 0 for other equations */
 };
 
-/* ---- table entries and circles ------------------------------------------------------ */
-
 /* The table entry on an axis for offset i - n, negative if there is none. */
 __device__ inline int axis_entry(const problem_of_lisa &p, int axis, int offset)
 {
@@ -100,8 +98,6 @@ __device__ inline point kernel_point(const problem_of_lisa &p, reals table, int 
     return share * point{re, im};
 }
 
-/* ---- kernels ----------------------------------------------------------------------- */
-
 /* Layout in shared memory: groups of 1 << shift channels (lanes) of one head. */
 struct shared_grids { struct shared_fft fft; int shift, groups; };
 
@@ -113,7 +109,6 @@ __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, arr
     shared<real> grid = memory + 2 * g.fft.turns;
     int numbers = p.points << shift;
     size_t to = ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
         int row = (blockIdx.x << shift) + (e & ((1 << shift) - 1));
@@ -132,7 +127,6 @@ __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spe
     int lanes = 1 << g.shift, numbers = p.points << g.shift;
     size_t image = blockIdx.z / 2, from = (1 + blockIdx.z % 2) * p.C + blockIdx.y * p.c;
     size_t to = (((size_t)blockIdx.z * p.h + blockIdx.y) * g.groups + blockIdx.x) * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
         int token = circle_token(p, e >> g.shift), ch = blockIdx.x * lanes + (e & (lanes - 1));
@@ -175,7 +169,6 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     size_t item = image * p.h + blockIdx.y, key = (2 * image * p.h + blockIdx.y) * g.groups * numbers;
     bool common = p.rows == 1;
     size_t kernel = common ? (size_t)pair * p.points : pair * g.groups * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int group = 0; group < g.groups; group++) {
         /* Step 1: convolve a group of keys. */
@@ -229,8 +222,6 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
         }
         __syncthreads();                    /* the grid is free again */
     }
-
-    /* Step 3: write the sums. */
     for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
         int ch = group * lanes + (e & (lanes - 1));
         if (ch < p.c) y[(image * p.N + (e >> g.shift)) * p.C + blockIdx.y * p.c + ch] = sums[e];

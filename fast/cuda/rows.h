@@ -44,15 +44,11 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
     int channels = p.heads * p.c, channel = (int)(at % channels), first = channel / p.c * p.c;
     size_t row = at / channels, group = row / p.queries;
     if (group >= p.groups) return;
-
-    /* Step 1: the largest score. */
     real top = 0;
     for (int j = 0; j < p.keys; j++) {
         real a = rows_score(p, q, k, row * p.q_stride + first, (group * p.keys + j) * p.kv_stride + first);
         top = j ? fmax(top, a) : a;
     }
-
-    /* Step 2: the sum of the weights and the weighted values. */
     real sum = 0, mean = 0;
     for (int j = 0; j < p.keys; j++) {
         size_t key = (group * p.keys + j) * p.kv_stride;

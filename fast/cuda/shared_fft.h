@@ -164,8 +164,6 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
         int b = e >> shift, lane = e & ((1 << shift) - 1), inner = b % step, by = inner / stride * turn;
         int first = ((b / step * R * step + inner) << shift) + lane;
         point z[R];
-
-        /* Step 1: load R points. */
         #pragma unroll
         for (int t = 0; t < R; t++) {
             z[t] = point_of(load<2>(grid, 2 * (first + (t * step << shift))));
@@ -174,8 +172,6 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
                 z[t] = z[t] * point{w.re, -w.im};
             }
         }
-
-        /* Step 2: transform them in place. */
         butterfly<R, INVERSE>(z);
         #pragma unroll
         for (int t = 0; t < R; t++) {

@@ -110,7 +110,6 @@ static void order(const struct head *head)
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
-
     transpose_keys(keys, head, N, c);
 
     for (size_t i = 0; i < N; i++) {
@@ -130,7 +129,6 @@ static void blocks(const struct head *head)
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
-
     transpose_keys(keys, head, N, c);
 
     for (size_t first = 0; first < N; first += BLOCK) {
@@ -217,7 +215,6 @@ static void in_lanes(const struct head *head)
     size_t N = p->heads.N, c = p->heads.c;
     vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q);
     vec *o = (vec *)head_thread(head, f->o);
-
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
         struct running_lanes g = {(vec){0} + LOWEST, {0}, o};

@@ -14,8 +14,6 @@
 
 #define LIBRARY "libtwicetold-cuda.so"
 
-/* ---- the plug-in ----------------------------------------------------------- */
-
 /* Finds the path of the plug-in; false if there is none. */
 static bool find(char *path, size_t size)
 {
@@ -71,8 +69,6 @@ bool device_present(void)
     return plugin && !plugin->choose(0, 0).code;
 }
 
-/* ---- forms ------------------------------------------------------------------ */
-
 const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at)
 {
     for (const struct form_row *row = plugin->forms; row->declaration; row++)
@@ -115,8 +111,6 @@ status form_on(const struct form **form, const struct declaration *d, const char
 {
     const struct cuda_plugin *plugin;
     *form = NULL;
-
-    /* Step 1: forms for the processor, and emulation. */
     const struct form *emulated = name && !operator_form(d, name) ? operator_version(d, name) : NULL;
     if (!emulated) {
         status s = form_named(form, d, name, cuda_forms);
@@ -129,8 +123,6 @@ status form_on(const struct form **form, const struct declaration *d, const char
         *form = emulated;
         return status_ok();
     }
-
-    /* Step 2: the device of that number. */
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
         return device_unknown(device);
     status s = devices_plugin(&plugin);

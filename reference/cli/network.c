@@ -15,8 +15,6 @@
 
 #define PROFILE_RUNS 9          /* after one warm-up */
 
-/* ---- images ------------------------------------------------------------------- */
-
 static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
 {
     size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
@@ -25,8 +23,6 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
         s = photo_read(x + (size_t)f * H * W * channels, c->file[f], &c->network->photo, H, W, channels);
     return s;
 }
-
-/* ---- the input ------------------------------------------------------------------ */
 
 /* The number of images: those of the file's x, or the files given. */
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
@@ -51,8 +47,6 @@ static status count_batch(size_t *batch, const struct call *c, const struct tens
     return status_ok();
 }
 
-/* ---- the profile ------------------------------------------------------------------ */
-
 static void print_kind(const struct network_kind *k, const struct network_kind *all)
 {
     char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
@@ -76,8 +70,6 @@ static status profile(struct network *n, real *logits, const real *x)
     print_kind(&all, &all);
     return s;
 }
-
-/* ---- the command --------------------------------------------------------------------- */
 
 /* Checks the bytes of the whole command against the limit; `held` of them are in use already. */
 static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,

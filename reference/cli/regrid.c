@@ -14,8 +14,6 @@ static double complex root(size_t k, size_t n)
     return cos(angle) + sin(angle) * I;
 }
 
-/* ---- one axis: a matrix [to][from] -------------------------------------- */
-
 /* Convolution weight of the cubic rule at distance d. */
 static double cubic_weight(double d)
 {
@@ -76,8 +74,6 @@ static void spectrum(double complex *matrix, double complex *bins, size_t from, 
         }
 }
 
-/* ---- all axes ------------------------------------------------------------- */
-
 /* y [before][to][after] = matrix [to][from] times x [before][from][after]. */
 static void along(double complex *y, const double complex *x, const double complex *matrix, size_t before,
                   size_t from, size_t to, size_t after)
@@ -113,7 +109,7 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         if (from[a] > 1 || to[a] > 1) last = a;
     }
 
-    /* Step 1: memory for the matrices of an axis, and for a table before and after one axis. */
+    /* Memory for the matrices of an axis, and for a table before and after one axis. */
     double complex *matrix = NULL, *table = NULL, *next = NULL;
     if (countable && size_multiply(&matrix_size, edge, edge) && size_multiply(&matrix_size, matrix_size, 3)) {
         matrix = memory_get(matrix_size, sizeof *matrix);
@@ -126,8 +122,6 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         memory_free(matrix);
         return out_of_memory("a resampled table");
     }
-
-    /* Step 2: table by table, axis by axis. */
     for (size_t o = 0; o < outer; o++) {
         size_t before = 1, after = old * inner;
         for (size_t i = 0; i < old * inner; i++) table[i] = (double)x[o * old * inner + i];

@@ -85,8 +85,6 @@ status settings_take(struct problem_sizes *o, struct setting *other, struct sett
     return s;
 }
 
-/* ---- the problem ----------------------------------------------------- */
-
 status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results)
 {
     enum { SEED = 1 };

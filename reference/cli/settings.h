@@ -29,8 +29,6 @@ status setting_seconds(double *seconds, const struct setting *o);
 /* A whole number from the n-th value of an option. */
 status setting_whole_at(size_t *number, const struct setting *o, int n, size_t low, size_t high);
 
-/* ---- the problem ----------------------------------------------------- */
-
 /* A problem with random parameters and x, and memory for `results` arrays of the size of y. */
 struct sample {
     struct problem problem;

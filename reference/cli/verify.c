@@ -101,8 +101,6 @@ static status verify(const struct call *c)
     char origin[ORIGIN_TEXT];
     real *parameters = NULL, *y = NULL;
     size_t forms, results = 0, beyond = 0;
-
-    /* Step 1: options, sizes, memory and work. */
     sizes.small = true;
     status s = choose_forms(form, &forms, c);
     if (s.code || (s = problem_from_sizes(&p, c->operator, &sizes)).code) return s;
@@ -111,8 +109,6 @@ static status verify(const struct call *c)
     if (!s.code && !(y = memory_reals(results, 1, 1, 1))) s = out_of_memory("y");
     if (!s.code) s = run(NULL, naive, &p, c);
     for (size_t f = 0; f < forms && !s.code; f++) s = run(NULL, form[f], &p, c);
-
-    /* Step 2: the forms, one after another. */
     if (!s.code) s = run(y, naive, &p, c);
     if (!s.code) print_problem(&p, c, origin);
     for (size_t f = 0; f < forms && !s.code; f++) {

@@ -81,7 +81,6 @@ size_t describe_operator(char *text, size_t size, const struct declaration *d)
     struct page page = {.text = text, .size = size};
     const struct form *form;
     char shape[80];
-
     put_pair(&page, "{", "name", d->name);
     put_pair(&page, ", ", "summary", d->summary);
     put(&page, ", \"forms\": [");

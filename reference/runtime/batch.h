@@ -52,8 +52,6 @@ status batch_run(const struct plan *plan, real *y, const real *x, const struct b
 /* Waits until all threads of the chunk are here. */
 void team_barrier(const struct team *t);
 
-/* ---- items ---------------------------------------------------------------- */
-
 /* Position of a thread: its current loop, and how many shares it has found empty.  With one thread, `seen` counts
  * items. */
 struct team_count {

@@ -48,8 +48,6 @@ struct ghost {
 void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *params);
 void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
 
-/* ---- table rows --------------------------------------------------------------- */
-
 #define OPTIONS_GHOST \
     {.name = "head-map", .kind = OPTION_CHOICE, .default_value = "modulo", .choices = "modulo|block", \
      .meaning = "head of channel c: c mod h, or c div (C/h)"}, \

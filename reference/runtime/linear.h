@@ -22,8 +22,6 @@ void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
 void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
                     const real *values, size_t tokens, size_t in, size_t out);
 
-/* ---- a map that a plan holds ---------------------------------------------- */
-
 struct linear {
     const struct linear_kind *kind;
     size_t in, out;

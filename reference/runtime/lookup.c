@@ -93,8 +93,6 @@ size_t lookup_axis(struct lookup *names, const char *name, int axis)
     return r < 0 || axis >= names->problem->tensor[r].axes ? 0 : names->problem->tensor[r].size[axis];
 }
 
-/* ---- a single name ------------------------------------------------------- */
-
 double problem_number(const struct problem *p, const char *option)
 {
     struct lookup names = {.problem = p};

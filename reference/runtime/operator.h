@@ -22,8 +22,6 @@
 
 BEGIN_C_DECLS
 
-/* ---- the declaration ------------------------------------------------- */
-
 enum option_kind {
     OPTION_INTEGER,             /* low <= n <= high */
     OPTION_REAL,                /* finite, low <= r <= high */
@@ -104,8 +102,6 @@ bool words_have(const char *text, const char *word, size_t length);
 
 /* True if `word` exists and does not look like an option. */
 bool word_is_value(const char *word);
-
-/* ---- the problem ----------------------------------------------------- */
 
 #define PROBLEM_OPTIONS 16
 #define PROBLEM_TENSORS 24

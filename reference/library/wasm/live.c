@@ -82,8 +82,6 @@ void LIVE(live_list)(void)
     }
 }
 
-/* ---- a problem -------------------------------------------------------------- */
-
 void LIVE(live_close)(struct live *l)
 {
     if (!l) return;
@@ -174,8 +172,6 @@ int LIVE(live_bind)(struct live *l)
     char *lines = strdup(text);
     size_t sum = 0, at = 0;
     status s = lines ? status_ok() : out_of_memory("a list of tensors");
-
-    /* Step 1: names and sizes. */
     for (char *line = lines ? strtok(lines, "\n") : NULL; line && !s.code; line = strtok(NULL, "\n")) {
         struct tensor *t = &list[file.count];
         char *end = strchr(line, ' ');
@@ -192,8 +188,6 @@ int LIVE(live_bind)(struct live *l)
         }
         sum += t->count;
     }
-
-    /* Step 2: bind and allocate them. */
     if (!s.code) s = problem_bind(&l->problem, &file);
     if (!s.code) {
         l->parameters = memory_reals(sum, 1, 1, 1);
@@ -228,8 +222,6 @@ void LIVE(live_tensors)(struct live *l)
             append_address(p->declaration->tensors[t].name, p->tensor[t].axes, p->tensor[t].size, p->tensor[t].data);
     if (!problem_output_shape(p, &axes, size).code) append_address("y", axes, size, l->y);
 }
-
-/* ---- its forms ---------------------------------------------------------------- */
 
 /* Checks the numbers that the script has written. */
 static status check(const struct problem *p)

@@ -95,12 +95,11 @@ static void run_chunk(const struct team *t)
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
-    /* Step 1: all hidden channels, if neighbours will need them. */
+    /* All hidden channels first, if neighbours will need them. */
     if (p->depthwise) team_linear(t, f->hidden, width, t->x, C, &f->first, items);
     if (p->depthwise) team_barrier(t);
 
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
-        /* Step 2: the activated hidden channels of a tile. */
         if (!p->depthwise) {
             linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);
             gelu_row(rows, (end - n) * width);
@@ -108,7 +107,6 @@ static void run_chunk(const struct team *t)
         for (size_t i = n; i < end && p->depthwise; i++)
             convolve(rows + (i - n) * width, f->hidden + i / p->N * p->N * width, p, f->conv, i % p->N);
 
-        /* Step 3: the second map. */
         linear_apply(t->y + n * C, C, rows, width, &f->second, end - n, 0, 1);
     }
 }
