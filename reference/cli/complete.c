@@ -47,11 +47,10 @@ static void print_values(const struct option *o, const struct declaration *d)
             printf("%.*s\n", (int)strcspn(c, "|"), c);
             c += strcspn(c, "|");
         }
-    if (d && !strcmp(o->name, "form"))
+    if (d && !strcmp(o->name, "form")) {
         for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s\n", form->name);
-    if (d && !strcmp(o->name, "form") && operator_version_at(d, 0)) {
         for (int f = 0; (form = operator_version_at(d, f)); f++) printf("%s\n", form->name);
-        printf("cuda\n");
+        if (operator_version_at(d, 0)) printf("cuda\n");
     }
     if (!strcmp(o->name, "device")) {
         printf("host\n");

@@ -15,11 +15,6 @@ status devices_plugin(const struct cuda_plugin **plugin);
 /* True if there is a plug-in and a device for it. */
 bool device_present(void);
 
-/* Form number `at` of an operator in the plug-in, NULL after the last; the form of that name, or NULL.  "cuda" is the
- * last form without reduced precision (form_rounding). */
-const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at);
-const struct form *device_version(const struct cuda_plugin *plugin, const struct declaration *d, const char *name);
-
 /* True if this text is host or host:NAME; it may be NULL. */
 bool device_is_emulated(const char *device);
 

@@ -13,26 +13,30 @@
 
 #define WIDTH 110               /* columns of a synopsis */
 
-static void print_forms(const struct declaration *d, const char *separator)
+/* Prints a piece, on a new line if this one is full. */
+static void print_piece(int *column, const char *open, const char *piece, const char *close)
 {
-    const struct form *form;
-    for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
+    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
+    if (*column + length > WIDTH) {
+        printf("\n     ");
+        *column = 5;
+    }
+    printf(" %s%s%s", open, piece, close);
+    *column += length;
 }
-
-static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
 /* Every build has the CUDA versions, emulated; if there is a device, they also run there. */
 static status list(const struct call *c)
 {
     (void)c;
     const struct declaration *d;
-    const struct form *version;
+    const struct form *form;
     const struct network_table *t;
     const char *place = device_present() ? "host, device" : "host";
     for (int o = 0; (d = operator_at(o)); o++) {
-        printf("%-10s ", d->name);
-        print_forms(d, " ");
-        for (int r = 0; (version = operator_version_at(d, r)); r++) printf(" %s", version->name);
+        printf("%-10s", d->name);
+        for (int f = 0; (form = operator_form_at(d, f)); f++) printf(" %s", form->name);
+        for (int r = 0; (form = operator_version_at(d, r)); r++) printf(" %s", form->name);
         printf(operator_version_at(d, 0) ? " (%s)\n" : "\n", place);
     }
     printf("\nlayers:");
@@ -137,18 +141,6 @@ static void print_tensor(const struct tensor_row *t)
 }
 
 /* ---- the synopsis of a command -------------------------------------------- */
-
-/* Prints a piece, on a new line if this one is full. */
-static void print_piece(int *column, const char *open, const char *piece, const char *close)
-{
-    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
-    if (*column + length > WIDTH) {
-        printf("\n     ");
-        *column = 5;
-    }
-    printf(" %s%s%s", open, piece, close);
-    *column += length;
-}
 
 static void print_options_of(int *column, const struct declaration *d, const struct declaration *but, bool required)
 {

@@ -1,8 +1,7 @@
 /* regrid.h -- kernels and tables for another grid
  *
- * Some parameters have an entry for each token, or for each offset between two tokens.  A model that was trained on one
- * grid can run on another one if these are resampled.  For LiSA's circular kernels there are two rules, because its
- * appendix B allows two readings.  Both preserve the sum of a kernel.
+ * Parameters with an entry for each token, or each offset between two, are resampled.  For LiSA's circular kernels
+ * there are two rules, because its appendix B allows two readings.  Both preserve the sum of a kernel.
  *
  *     zeros      The spectrum keeps its bins and gets zeros at new, higher frequencies: the kernel is stretched with
  *                the image.  On an axis of even size n, half of bin n/2 goes to +n/2 and half to -n/2.

@@ -125,10 +125,8 @@ static status perform(const struct command *command, const struct words *w)
     struct call c = {.commands = commands, .command = command};
     int first = 1, options = 0;
     if (command->operator) {
-        char name[40];
-        snprintf(name, sizeof name, "%.30s", command->declaration.name);
         status s = operator_named(&c.operator, w->count > first ? w->word[first] : NULL);
-        if (s.code) return status_at(s, name);
+        if (s.code) return status_at(s, command->declaration.name);
         first++;
     }
     if (command->network) {
