@@ -25,7 +25,6 @@ static void put(struct page *page, const char *format, ...)
     if (length > 0) page->length += (size_t)length;
 }
 
-/* Puts a string of JSON, or null. */
 static void put_string(struct page *page, const char *string)
 {
     if (!string) {

@@ -82,7 +82,7 @@ static status set_options(struct API(plan) *plan, const struct declaration *d, c
     return problem_create(&plan->problem, d, (int)count, word);
 }
 
-/* Converts a tensor of the caller; name and data are borrowed. */
+/* Borrows name and data. */
 static status convert(struct tensor *t, const API(tensor) *given)
 {
     if (given->axes < 0 || given->axes > TENSOR_AXES)

@@ -9,7 +9,6 @@
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
  *     live_draw      sets random parameters
  *     live_plan      "naive" or "fast": prepares this form
- *     live_load      loads parameters that have changed
  *     live_run       computes y from x, this many times
  *
  * After an error a function returns 0, or the code of its status, and leaves the message in the text. */
@@ -58,7 +57,6 @@ static int report(status s)
     return s.code;
 }
 
-/* Appends to the text. */
 static void append(const char *format, ...) PRINTF_LIKE(1, 2);
 static void append(const char *format, ...)
 {
@@ -120,7 +118,6 @@ struct live *LIVE(live_open)(void)
     return NULL;
 }
 
-/* Allocates x and y, and binds x. */
 static status allocate(struct live *l)
 {
     size_t inputs = problem_input_count(&l->problem), outputs = problem_output_count(&l->problem);
@@ -223,28 +220,16 @@ void LIVE(live_tensors)(struct live *l)
     if (!problem_output_shape(p, &axes, size).code) append_address("y", axes, size, l->y);
 }
 
-/* Checks the numbers that the script has written. */
-static status check(const struct problem *p)
-{
-    return p->declaration->check ? p->declaration->check(p) : status_ok();
-}
-
 struct plan *LIVE(live_plan)(struct live *l)
 {
     const struct form *form;
     struct plan *plan = calloc(1, sizeof *plan);
     status s = plan ? form_named(&form, l->problem.declaration, text, NULL) : out_of_memory("a plan");
-    if (!s.code) s = check(&l->problem);
+    if (!s.code && l->problem.declaration->check) s = l->problem.declaration->check(&l->problem);
     if (!s.code) s = plan_create(plan, &l->problem, form, 1);
     if (!report(s)) return plan;
     free(plan);
     return NULL;
-}
-
-int LIVE(live_load)(struct plan *plan)
-{
-    status s = check(plan->problem);
-    return report(s.code ? s : plan_load(plan));
 }
 
 int LIVE(live_run)(struct live *l, struct plan *plan, int times)
