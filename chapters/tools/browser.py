@@ -123,8 +123,6 @@ async function use_figure(figure, name) {
 '''
 
 
-# ---- Chromium
-
 def run(program, *options, fonts=None):
     """(what Chromium printed, what it said besides).  Virtual time: it waits for scripts, but not for pauses."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
@@ -166,8 +164,6 @@ def print_pdf(page, out):
         raise Wrong('Chromium printed nothing')
     os.replace(out + '.new', out)
 
-
-# ---- The bound book
 
 def bind(folder, named):
     """Bind the book without sources, with the figures of a book next to it."""

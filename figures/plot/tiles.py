@@ -226,8 +226,6 @@ def hilo_alias(table):
                         324)
 
 
-# ---- chapter 7 ------------------------------------------------------------
-
 def photographs(sheet, places, caption, side, step, pixels):
     """The image for each place, below each other, with a mark of this many pixels around a token of 2x2 pixels."""
     sheet.write(caption, MARGIN, 60)
