@@ -74,7 +74,6 @@ struct chopd_gate { real *map, *mean, *patches, *hidden; };
 void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots);
 void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const struct chopd_problem *p);
 
-/* Multiply-adds of phi. */
 double chopd_gate_multiply_adds(const struct chopd_problem *p);
 
 END_C_DECLS

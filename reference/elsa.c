@@ -62,7 +62,6 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* Each word must be a term, and none may come twice. */
 static status check_terms(const char *text)
 {
     for (const char *at = text;; at++) {
@@ -74,7 +73,6 @@ static status check_terms(const char *text)
     }
 }
 
-/* Rejects options that the equation or variant does not have. */
 static status misplaced(const struct problem *p)
 {
     static const char *const unified[] = {"terms", "norm", "area"}, *const ghost[] = {"head-map", "lambda", "gamma"};
@@ -92,7 +90,6 @@ static status misplaced(const struct problem *p)
     return status_ok();
 }
 
-/* Windows of K x K must tile the grid, and have no dilation. */
 static status check_windows(const struct problem *p, size_t K)
 {
     if (p->grid.size[0] % K || p->grid.size[1] % K)
@@ -143,7 +140,6 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* Rejects incomplete groups, and powers in Eq. 8 without a value. */
 static status check(const struct problem *p)
 {
     struct elsa_problem e;

@@ -4,10 +4,10 @@
  *     z_nr   <- gate_nr sum_g E_rg mean of z_r over box g around n
  *     y_nd    = sigma(sum_r u5_dr z_nr + b_d)                 a product, and activation.h
  *
- * The versions differ in the middle line.
+ * Versions of the middle line:
  *
- *   cuda1   The equation: a thread for each pooled number sums over all tokens of its boxes.  Adjacent threads are
- *           adjacent components with different boxes: a request of a warp can touch 32 sectors.
+ *   cuda1   The equation: a thread for each pooled number.  Adjacent threads are adjacent components with different
+ *           boxes: a request of a warp can touch 32 sectors.
  *   cuda2   The tokens of a component are contiguous (a plane).  Adjacent threads are adjacent tokens with the same
  *           box: a request touches 4 sectors, or 5 if not aligned.
  *   cuda3   Prefix sums along rows, by shuffles in a warp; then sums down the columns of what lies between the left and
@@ -413,7 +413,6 @@ __global__ void plane_kept(layer p, array<real> z, reals edges, reals map, reals
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-/* True if a version uses the passes of cuda3. */
 bool by_passes(int version, const struct chopd_problem *p)
 {
     return version == 3 || (version > 3 && plane_bytes(p, 1) > shared_limit());

@@ -1,7 +1,7 @@
 /* device.h -- the language of kernels and of the functions that launch them
  *
- * nvcc compiles the .cu files for a GPU, g++ for the emulator (emulator.h).  All differences are in this header,
- * device_gpu.cu and device_host.cc:
+ * nvcc compiles the .cu files for a GPU, g++ for the emulator.  All differences are in this header, device_gpu.cu and
+ * device_host.cc:
  *
  *     array<real>                         pointer to device memory; checks its bounds when emulated
  *     SHARED(real, tile, 1056);           shared memory of a block; as a parameter, shared<real>
@@ -265,7 +265,6 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
     } while (0)
 #endif
 
-/* One thread for each item. */
 #define LAUNCH_EACH(d, kernel, items, ...) LAUNCH(d, kernel, device_blocks(items, 128), 128, 0, __VA_ARGS__)
 
 /* ---- forms ------------------------------------------------------------------------------ */

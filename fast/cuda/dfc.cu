@@ -2,8 +2,7 @@
  *
  * fc has M N C D weights, each used in one product per image.
  *
- *   cuda1   The equation: a thread for each output.  Adjacent threads are adjacent output channels, whose weights are
- *           adjacent.  Each image reads all weights.
+ *   cuda1   The equation: a thread for each output.  Adjacent threads read adjacent weights.  Each image reads all.
  *   cuda2   A thread computes an output of IMAGES images, and so reads the weights once for all of them.
  *   cuda3   One matrix product by the library, (input token, channel) x (output token, channel).  Load permutes the
  *           weights, one input token at a time.

@@ -1,7 +1,7 @@
 /* elsa.cu -- ELSA on the device
  *
  *   cuda1   The equation: a thread for each output y_ic visits its neighbours three times, for the largest logit, the
- *           sum of the weights and the mean of the values.  Each time it recomputes every logit (2 C products).
+ *           sum of the weights and the mean of the values.  Each time it recomputes every logit.
  *   cuda2   A thread for each token and head computes its logits and their softmax once and stores the weights.  A
  *           thread for each output applies them with the ghost head; the K^2 C N filters of channels are not stored.
  *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  It computes the products z = q o k of its tile and halo once,
@@ -10,8 +10,7 @@
  *   cuda4   One kernel computes all of Eq. 7 between the projections: it applies the weights from registers, with
  *           values in the same planes, and never stores them.
  *
- * A layer of dilation d is d^2 independent layers, each on a lattice of tokens.  Tiles are cut from a lattice, so a
- * halo is K/2 wide for every d.
+ * A layer of dilation d is d^2 layers, each on a lattice of tokens.  Tiles are cut from a lattice: a halo is K/2 wide.
  *
  * The final variant's convolution is a separate kernel.  cuda1 and cuda2 have a thread for each output; later versions
  * use tiles with halos if groups have 4 or a multiple of 8 channels, as in the authors' models.
@@ -90,7 +89,6 @@ __device__ inline real terms(const problem_of_elsa &p, const sources &from, size
     return sum;
 }
 
-/* The logit l_ani of all equations. */
 __device__ inline real logit(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
     if (p.equation == 4) return terms(p, from, image, i, n, a);
@@ -123,7 +121,6 @@ __device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &no
     return (p.norm == ELSA_SOFTMAX ? exp(l - norm.shift) : l - norm.shift) * norm.factor;
 }
 
-/* The head of a value channel. */
 __device__ inline int head_of(const problem_of_elsa &p, int channel)
 {
     return p.by_block ? channel / p.c : channel % p.h;
@@ -536,7 +533,6 @@ problem_of_elsa params_of(const struct elsa_problem *p)
             p->ghost.add != nullptr, p->norm, p->scale};
 }
 
-/* True if a version uses tiles for this problem, and for the final variant's convolution. */
 bool in_tiles(const struct elsa_problem *p, int version)
 {
     return version > 2 && p->equation != 4 && p->K <= K_MOST;

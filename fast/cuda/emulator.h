@@ -1,7 +1,7 @@
 /* emulator.h -- run kernels on the processor, with checks that no device makes; only device.h includes it
  *
- * g++ compiles the same .cu files as nvcc; this header defines CUDA's names.  The threads of a block are fibers of one
- * thread; each runs until it must wait for others.  The seed sets a random order of fibers and blocks.  Errors:
+ * The threads of a block are fibers of one thread; each runs until it must wait for others.  The seed sets a random
+ * order of fibers and blocks.  Errors:
  *
  *   - A barrier that a thread of the block misses, or that threads reach at different lines; a shuffle whose mask names
  *     an absent lane; a product on tensor cores without all lanes of the warp.

@@ -14,8 +14,7 @@
  * Fallbacks: if a channel's circle exceeds a block's shared memory (227 KB hold 19 000 points without padding in float,
  * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
  *
- * Not used: to repeat the key's transform for each pair of latents would save its spectra, N c numbers, for half as
- * many passes again.  Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
+ * Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 

@@ -9,7 +9,6 @@
 #include "../circulant.h"
 #include "shared_fft.h"
 
-/* Parameters of every kernel. */
 struct problem_of_lisa {
     int N, h, c, C, D, pairs;
     int grid[GRID_AXES], window[GRID_AXES], entries[GRID_AXES];     /* sizes of token grid, local kernel and table */

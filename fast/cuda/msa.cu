@@ -119,7 +119,6 @@ struct ghost_arrays {
     reals factor, summand;
 };
 
-/* The nth value channel of a head. */
 __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
 {
     return p.own_channels ? head * p.c + n : head + n * p.h;

@@ -18,7 +18,6 @@ struct cuda_plugin {
     status (*choose)(int device, size_t allowed);
     const char *(*name)(void);          /* of that device */
 
-    /* Device memory of a plan. */
     size_t (*bytes)(const struct plan *plan);
 
     /* Later runs of this plan copy neither x nor y, and use the last x on the device.  For measuring only. */

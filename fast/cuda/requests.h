@@ -1,9 +1,8 @@
 /* requests.h -- group accesses of emulated threads into requests of warps
  *
- * On a device the threads of a warp run in step.  Emulated threads run one after another, so accesses are collected
- * into requests.  A request is the nth access of all lanes to one memory at one source line since the warp's last
- * synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live lanes have made it, or
- * as partial at the next synchronization.
+ * Emulated threads run one after another.  A request is the nth access of all lanes to one memory at one source line
+ * since the warp's last synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live
+ * lanes have made it, or as partial at the next synchronization.
  *
  * This equals the device's request if between synchronizations all lanes reach a line equally often, or end.  A lane
  * that skips iterations of a loop is grouped too early: fewer and fuller requests than on a device.  Bytes asked and

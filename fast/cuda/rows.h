@@ -59,7 +59,6 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
     y[row * p.y_stride + channel] = mean / sum;
 }
 
-/* Running softmax of a query. */
 template <int CHANNELS> struct rows_state {
     real q[CHANNELS], mean[CHANNELS], top, sum;
 };

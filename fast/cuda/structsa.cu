@@ -52,7 +52,6 @@ struct side {
     int pattern, entry, channel;    /* strides of the filters; channel: 0 in Eq. 4 and 5 */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_structsa {
     box tokens, centres, stride;
     int N, J, D, h, c, width;   /* width: of a row of qkv */
@@ -202,7 +201,6 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
 
 /* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
-/* Copies dense rows to rows of `pitch`. */
 template <int W>
 __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {

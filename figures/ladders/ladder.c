@@ -23,7 +23,6 @@
 #define LINES 16
 #define REPEATS_MAX 1000
 
-/* One line of the table. */
 struct line {
     struct contestant contestant;   /* first: a pointer to it is a pointer to the line */
     const char *idea;

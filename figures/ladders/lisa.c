@@ -272,7 +272,6 @@ static status prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* Writes lane l of a point. */
 static void load_lane(real *z, size_t l, struct number w)
 {
     z[l] = w.re;

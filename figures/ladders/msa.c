@@ -26,7 +26,6 @@ enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 regis
 enum { ROWS = 4 };
 #endif
 
-/* The running maximum before the first score. */
 #define LOWEST (-REAL_MAX)
 
 struct climb {
@@ -47,7 +46,6 @@ static void add(real *restrict a, real w, const real *restrict b, size_t count)
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t whole(size_t count, size_t multiple) { return (count + multiple - 1) / multiple; }
 
-/* Transposes the keys of each tile. */
 static void transpose_keys(real *keys, const struct head *head, size_t N, size_t c)
 {
     for (size_t j = 0; j < N; j++)
@@ -80,7 +78,6 @@ static void begin(real *q, real *y_i, const struct head *head, size_t i, real sc
  * weighted sum of values. */
 struct running { real top, sum; };
 
-/* One query meets one tile. */
 static void meet(struct running *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
                  size_t first, size_t count, size_t c)
 {

@@ -66,7 +66,6 @@ static status differences(struct difference *d, struct safetensors *a, size_t in
     return status_ok();
 }
 
-/* The tensors of a file, sorted by name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);

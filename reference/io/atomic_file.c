@@ -31,7 +31,6 @@ void atomic_file_remove(void)
     if (path) unlink(path);
 }
 
-/* Fill in target, temporary, replaces and mode. */
 static status find_target(struct atomic_file *f)
 {
     struct stat found;

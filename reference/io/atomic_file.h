@@ -5,9 +5,8 @@
  *     if (!s.code && fputs(text, f.file) < 0) s = path_error("written", path, errno);
  *     return atomic_file_close(&f, s);
  *
- * The data goes to PATH.tmp.  It is flushed to the disk (fsync) and renamed, so PATH always has the old file or the
- * complete new one.  A killed process leaves PATH.tmp, which the next one overwrites.  So two processes must not write
- * the same PATH at the same time.
+ * The data goes to PATH.tmp, which is flushed to the disk (fsync) and renamed.  A killed process leaves PATH.tmp, which
+ * the next one overwrites.  So two processes must not write the same PATH at the same time.
  *
  * The new file has the permission bits of the old one.  A symbolic link is followed: the file it names is replaced, the
  * link stays.  A name may be four bytes shorter than the file system allows. */

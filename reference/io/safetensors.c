@@ -236,7 +236,6 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Reject a name that occurs twice; sort the names. */
 static status check_names(const char **names, size_t count)
 {
     qsort(names, count, sizeof *names, by_text);
@@ -297,7 +296,7 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
     return s;
 }
 
-/* The JSON tree of a scanned header; deleted by the caller. */
+/* The caller deletes *header. */
 static status parse(cJSON **header, const char *text, size_t length)
 {
     const char *end = text;
@@ -359,7 +358,6 @@ static status read_numbers(void *to, size_t to_width, struct safetensors *opened
     return status_ok();
 }
 
-/* Read the header of an open file of this many bytes. */
 static status read_header(struct safetensors *opened, uint64_t bytes)
 {
     FILE *file = opened->file;
@@ -449,7 +447,6 @@ status safetensors_read(struct tensors *list, const char *path)
 
 /* ---- Writing ---- */
 
-/* Reject names that a header cannot have. */
 static status check_own_names(const struct tensor *tensors, size_t count)
 {
     const char **names = memory_get(count, sizeof *names);

@@ -14,7 +14,7 @@
  * N), H = ceil(N / W).  A grid of three axes is a video of a camera that pans to the right: frame t begins at column 2
  * t.
  *
- * The same seed gives the same tokens on every platform, up to the rounding of sums. */
+ * A seed gives the same tokens on every platform, up to the rounding of sums. */
 
 #ifndef TWICETOLD_TOKENS_H
 #define TWICETOLD_TOKENS_H

@@ -224,7 +224,6 @@ static status add_steps(struct network *n, int stage, size_t block, const char *
 
 static size_t pixel_channels(const struct network *n) { return n->table->channels ? n->table->channels : 3; }
 
-/* Adds all parts in running order. */
 static status add_parts(struct network *n, const char *form)
 {
     struct flow x = {.grid = n->grid, .channels = pixel_channels(n)}, h = x;
@@ -430,7 +429,6 @@ void network_input_shape(const struct network *n, size_t size[3])
     size[2] = pixel_channels(n);
 }
 
-/* The output shape of the last step of the stage. */
 void network_stage_shape(const struct network *n, int stage, size_t size[3])
 {
     int axes = 0;

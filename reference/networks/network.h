@@ -1,7 +1,7 @@
 /* network.h -- a network is a table of steps over operators and layers
  *
- * A network has stages of blocks.  A stage has entry steps, once, and the steps of a block, `depth` times; the steps of
- * the end follow the last stage.  A step is an operator or a layer, its options as words, and how it changes x and h:
+ * A stage has entry steps, once, and the steps of a block, `depth` times; the steps of the end follow the last stage.
+ * A step is an operator or a layer, its options as words, and how it changes x and h:
  *
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
@@ -15,8 +15,7 @@
  *     network_create     creates problems and plans without memory: sizes, parameters, bytes and costs are known
  *     network_bind       binds the tensors of a file; network_draw makes random weights
  *     network_place      allocates memory and loads the plans
- *     network_run        computes logits from x; allocates nothing
- *     network_release    may be called at any time
+ *     network_run        allocates nothing
  *
  * Three arrays hold x, h and the result of a step.  All plans share the scratch memory of the largest.  Errors name the
  * path of a step or of a tensor. */
@@ -88,7 +87,6 @@ struct network_request {
     size_t allowed;                         /* the most bytes for the array of parts; 0: no limit */
 };
 
-/* A step in its place. */
 struct part {
     const struct network_step *step;
     int stage;                              /* from 1; 0 for the steps after the last stage */

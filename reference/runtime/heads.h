@@ -4,10 +4,9 @@
  *     Y = f(Q, K, V)                    for each head
  *     y = Y W_o^T + b_o                 of the joined heads; without W_o y is Y
  *
- * A form supplies f, its core.  Images and heads are independent, so threads share them.  A head may be cut further,
- * into parts (blocks of queries, windows).  The core is called once for each part of each head.  A core whose heads
- * depend on each other is called once for all heads of an image.  Its query and key may have Q channels instead of C;
- * then w_qkv has 2Q + C rows.
+ * A form supplies f, its core.  It is called once for each part (block of queries, window) of each head; if heads
+ * depend on each other, once for all heads of an image.  Its query and key may have Q channels instead of C; then w_qkv
+ * has 2Q + C rows.
  *
  * Operators with other projections (HiLo, SRA) call batch_run (batch.h), and branch_attend for each branch.
  *

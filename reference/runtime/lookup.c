@@ -26,7 +26,6 @@ size_t lookup_size(struct lookup *names, const char *letter)
     return size;
 }
 
-/* Index of the option, or -1 and an error. */
 static int known_option(struct lookup *names, const char *option)
 {
     int o = declaration_option(names->problem->declaration, option);

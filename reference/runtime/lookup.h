@@ -1,7 +1,6 @@
 /* lookup.h -- options, sizes and tensors of a problem by name
  *
- * A declaration contains names; a form computes with numbers and pointers.  So each operator has one function (resolve)
- * that looks up all names and fills the struct of its resolved problem:
+ * Each operator has one function (resolve) that looks up all names and fills the struct of its resolved problem:
  *
  *     struct lookup names = {.problem = p};
  *     *l = (struct lisa_problem){

@@ -1,7 +1,6 @@
 /* memory.h -- one allocator, aligned and counted
  *
- * All memory of forms is allocated here, so its peak is measured.  Blocks are aligned to 64 bytes: a cache line, or a
- * vector of AVX-512.
+ * All memory of forms is allocated here.  Blocks are aligned to 64 bytes: a cache line, or a vector of AVX-512.
  *
  * Memory that FFTW, OpenBLAS, oneDNN and the C library allocate is not counted.  Out of memory, FFTW aborts the
  * process, and libgomp prints a message and ends it.  OpenBLAS allocates buffers before main; with a small ulimit -v it

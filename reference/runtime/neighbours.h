@@ -5,8 +5,7 @@
  * A window is a box of odd sizes, centred on a token; its entries are row-major.  Entry m of the window around a centre
  * j is the token j + step(m), or OFF_GRID.  Along every axis step runs from -(size/2) to size/2, times the dilation.
  *
- * The centres are the tokens whose coordinates are multiples of the strides, in row-major order.  Naive and fast forms
- * read the table, so they need no code for borders.
+ * The centres are the tokens whose coordinates are multiples of the strides, in row-major order.
  *
  * Memory: centres * entries ints, constant after load. */
 

@@ -1,14 +1,13 @@
 /* operator.h -- the declaration of an operator: a table of options and a table of tensors
  *
- * Programs and tests read from it which options there are, which tensors a file must have, and how to make random
- * parameters.  Three steps lead from a declaration to numbers:
+ * Programs and tests read options, tensors and random parameters from it.  Three steps lead from it to numbers:
  *
  *     problem   a declaration with sizes and tensors
  *     plan      a form prepared for a problem (plan.h)
  *     run       computes y from x, any number of times; allocates nothing
  *
- * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems and
- * plans share nothing, so each thread may have its own. */
+ * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems
+ * share nothing. */
 
 #ifndef TWICETOLD_OPERATOR_H
 #define TWICETOLD_OPERATOR_H

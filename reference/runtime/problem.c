@@ -132,7 +132,6 @@ static status match_axes(struct problem *p, int at)
                      o->kind == OPTION_STEPS && p->grid.axes > 1 ? ", or one number for all" : "");
 }
 
-/* A failure if the declaration does not fit into a problem. */
 static status within_limits(const struct declaration *d)
 {
     size_t options = 0, tensors = 0;
@@ -189,7 +188,6 @@ static bool condition(const struct problem *p, const char *when, size_t length)
     return when[n] == '~' ? words_have(text, list, strlen(list)) : word_place(list, text) >= 0;
 }
 
-/* True if all conditions of the row hold. */
 static bool in_force(const struct problem *p, const struct tensor_row *row)
 {
     for (const char *when = row->when; when;) {

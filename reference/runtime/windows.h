@@ -1,8 +1,8 @@
 /* windows.h -- a plane of tokens cut into windows
  *
- * Windows are squares of edge x edge tokens that do not overlap.  Windows are numbered row-major, and so are the
- * entries of a window.  If they do not tile the plane, the last windows extend beyond it at the bottom and on the
- * right; those entries are padding.  With edge 0 there is one window, the whole grid, of 1, 2 or 3 axes.
+ * Windows are squares of edge x edge tokens that do not overlap; they and their entries are numbered row-major.  If
+ * they do not tile the plane, the last windows extend beyond it at the bottom and on the right; those entries are
+ * padding.  With edge 0 there is one window, the whole grid, of 1, 2 or 3 axes.
  *
  * Windows that tile the plane may be shifted (Liu et al., "Swin Transformer", 2021).  The plane is rolled by -shift on
  * both axes before it is cut, so entry 0 of window 0 is the token (shift, shift).  The last windows of a row or column

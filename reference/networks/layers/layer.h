@@ -49,7 +49,6 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
     vec_store_partial(y + c, with_gelu ? gelu_vec(sum) : sum, channels - c);
 }
 
-/* Runs all images in one chunk. */
 static inline status layer_run(struct plan *plan, real *y, const real *x, void (*run_chunk)(const struct team *))
 {
     const struct problem *p = plan->problem;

@@ -44,7 +44,6 @@ BEGIN_C_DECLS
 extern const struct declaration layer_patch, layer_norm_of_tokens, layer_mlp, layer_depthwise, layer_linear,
     layer_merge, layer_deform, layer_position, layer_head;
 
-/* One form of each. */
 extern const struct form_row layer_forms[];
 
 /* Layer number `at`, NULL after the last; the layer of that name, or NULL. */

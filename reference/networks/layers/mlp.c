@@ -4,8 +4,8 @@
  *     y = W_2 gelu(conv(W_1 x + b_1) + conv_b) + b_2            --depthwise
  *
  * conv convolves each of the r C hidden channels, with zero padding.  Without it, the hidden channels of a tile of
- * tokens stay in the cache.  With it, the hidden channels of whole images are computed first.  Then each tile is
- * convolved, activated and mapped, so that only one of the two hidden maps is in memory.
+ * tokens stay in the cache.  With it, those of whole images are computed first; then each tile is convolved, activated
+ * and mapped.
  *
  * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C more with the convolution.  Memory: a copy of the weights, a tile for
  * each thread, and with the convolution N r C for each image of a chunk. */
