@@ -242,7 +242,6 @@ def draw_elsa(kind, t, tokens):
 
 
 def networks_elsa():
-    """ELSA's maps and filters."""
     before_and_after("networks-elsa", "elsa", "tokens", ((3, 10), (8, 5), (11, 12)), draw_elsa)
 
 

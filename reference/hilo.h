@@ -17,9 +17,9 @@
  *              low_i = l_proj z_i + l_proj_b
  *     Eq. 6    y_i = [high_i; low_i]
  *
- * Attention is computed head by head.  The rows of h_qkv make query, key and value, those of l_kv key and value.  With
- * --pooled-queries (A.4), q is made from x~ too; low then has one row per window and is interpolated bilinearly to the
- * tokens (align_corners = false).  Values are dimensionless.
+ * The rows of h_qkv make query, key and value, those of l_kv key and value.  With --pooled-queries (A.4), q is made
+ * from x~ too; low then has one row per window and is interpolated bilinearly to the tokens (align_corners = false).
+ * Values are dimensionless.
  *
  *     x       [B][N][C]                            y        [B][N][C]
  *     h_qkv   [3hd][C],  h_qkv_b [3hd] or absent   h_proj   [hd][hd], h_proj_b [hd] or absent

@@ -145,7 +145,6 @@ def run(program, *options, fonts=None):
 
 @functools.cache
 def chromium():
-    """The Chromium that runs here."""
     program = next(filter(shutil.which, ('chromium', 'chromium-browser', 'google-chrome')), None)
     if not program:
         raise Wrong('Chromium is missing (Debian: apt-get install chromium)')
@@ -166,7 +165,6 @@ def print_pdf(page, out):
 
 
 def bind(folder, named):
-    """Bind the book without sources, with the figures of a book next to it."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.redirect_stdout(None):
         pages.bind(folder, named, sources=False)

@@ -50,7 +50,6 @@ def links_of(lines):
 
 
 def anchors(lines):
-    """The anchors that the headings of a page get."""
     for _, text in unfenced(lines):
         if re.match('#+ ', text):
             text = re.sub(r'\]\([^)]*\)', '', text.lower().lstrip('#').strip())

@@ -64,7 +64,6 @@ static void line_lanes(point *y, const point *x, size_t stride, size_t n, const 
     }
 }
 
-/* The transform of a block, along each axis. */
 static void spectrum_lanes(point *z, const struct climb *f, point *line)
 {
     const struct fourier *fourier = &f->plain.fourier;

@@ -65,7 +65,6 @@ static void plain(const struct head *head)
 
 /* ---- 2. order ---------------------------------------------------------------------- */
 
-/* Scales query i, and clears its sums. */
 static void begin(real *q, real *y_i, const struct head *head, size_t i, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++) {
@@ -156,7 +155,6 @@ static void enter(vec *q, const struct head *head, size_t first, size_t queries,
             q[ch * vectors + i / LANES][i % LANES] = scale * head->q[(first + i) * head->q_stride + ch];
 }
 
-/* Stores the outputs of these queries. */
 static void leave(const struct head *head, size_t first, size_t queries, const vec *o, const vec *sum,
                   size_t vectors, size_t c)
 {

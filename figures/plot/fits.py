@@ -176,7 +176,6 @@ def amount(b):
 
 
 def four(x):
-    """Four digits, without a power of ten."""
     return f"{x:.0f}" if x >= 9999.5 else f"{x:.4g}"
 
 

@@ -41,7 +41,6 @@ class Panel:
         self.x, self.y, self.log = x, y, log
 
     def at(self, x, y):
-        """A place in pixels."""
         def share(value, ends, log):
             value, low, high = (math.log(v) if log else v for v in (value, *ends))
             return (value - low) / (high - low)

@@ -99,7 +99,6 @@ static status check_pairs(const struct tensor *const *a, size_t in_a, const stru
     return status_ok();
 }
 
-/* Prints a line for each tensor of two files with the same tensors. */
 static status compare_pairs(struct safetensors *a, const struct tensor *const *sorted_a, struct safetensors *b,
                             const struct tensor *const *sorted_b, const struct call *c)
 {

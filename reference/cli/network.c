@@ -102,7 +102,6 @@ static status make_outputs(struct tensor *out, const struct network *n, bool sta
     return s;
 }
 
-/* The index of the step with this path, from 0. */
 static status find_step(size_t *step, const struct network *n, const char *path)
 {
     for (*step = 0; *step < n->parts; ++*step)
@@ -143,7 +142,6 @@ static status run_network(const struct call *c)
     size_t allowed, held = 0, step = 0, size[3];
     grid g;
 
-    /* Step 1: the options. */
     if (!weights_path == !seed)
         return bad_input("expected one of --weights FILE and --random SEED");
     if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
@@ -160,7 +158,6 @@ static status run_network(const struct call *c)
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    /* Step 2: all sizes, and the memory limit. */
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
@@ -170,7 +167,6 @@ static status run_network(const struct call *c)
     if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
     if (!s.code) memory_set_limit(allowed);
 
-    /* Step 3: the input, the weights. */
     if (!s.code) network_input_shape(&n, size);
     if (!s.code && input_path) s = safetensors_load(&input);
     if (!s.code && !input_path) s = tensor_create(&x, "x", 3, size);
@@ -181,7 +177,6 @@ static status run_network(const struct call *c)
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
     if (!s.code && before) n.parts = step;
 
-    /* Step 4: run, write, release. */
     if (!s.code) s = network_place(&n);
     if (!s.code) s = make_outputs(out, &n, stages);
     real *stage[NETWORK_STAGES] = {0};

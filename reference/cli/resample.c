@@ -52,7 +52,7 @@ static size_t table_sizes(size_t size[GRID_AXES], const grid *g, enum kind kind)
     return kind == OFFSETS ? g->offsets : g->tokens;
 }
 
-/* Resamples a tensor; the caller releases *out. */
+/* The caller releases *out. */
 static status resampled(struct tensor *out, const struct tensor *in, const struct resampled *r, const grid *from,
                         const grid *to, enum regrid_rule rule)
 {
@@ -75,7 +75,6 @@ static status resampled(struct tensor *out, const struct tensor *in, const struc
     return s.code ? s : regrid(out->data, in->data, outer, old, new, inner, rule);
 }
 
-/* Creates the operator's problem with the grid of the input. */
 static status operator_on(struct problem *p, const struct call *c, const char *grid_text)
 {
     const char *word[2 * PROBLEM_OPTIONS];

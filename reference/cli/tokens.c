@@ -8,7 +8,6 @@
 #include "../runtime/lookup.h"
 #include "command.h"
 
-/* The source of the tokens, from the options of a command. */
 static struct token_source source_of(const struct call *c)
 {
     const char *path = option_text(c, "images", NULL);

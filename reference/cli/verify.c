@@ -59,7 +59,6 @@ static status run(real *y, const struct form *form, const struct problem *p, con
     return status_at(s, form->name);
 }
 
-/* Prints the problem: the options, all sizes, and the origin of x. */
 static void print_problem(const struct problem *p, const struct call *c, const char *origin)
 {
     char text[48];

@@ -78,7 +78,6 @@ static const char *other_format(const unsigned char *header)
     return NULL;
 }
 
-/* Read the sizes that an IDX header states; reject those that cannot be true. */
 static status check_header(struct image_set *set, const unsigned char *header)
 {
     const char *other = other_format(header);

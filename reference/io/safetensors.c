@@ -266,7 +266,6 @@ static status check_tiles(const struct place **places, size_t count, uint64_t da
     return status_ok();
 }
 
-/* Describe the tensors of the header and their places, in its order. */
 static status read_entries(struct safetensors *opened, const cJSON *header, uint64_t data_at, uint64_t data_bytes)
 {
     struct tensors *list = &opened->tensors;

@@ -141,7 +141,6 @@ static const char *path_of(const struct token_source *source)
     return source->path ? source->path : IMAGES_DEFAULT;
 }
 
-/* Measure the canvas and find the source. */
 static status survey(struct scene *scene, const grid *g, const struct token_source *source)
 {
     struct stat about;
@@ -153,7 +152,6 @@ static status survey(struct scene *scene, const grid *g, const struct token_sour
     return scene->noise ? s : image_is_png(&scene->png, path_of(source));
 }
 
-/* Read a PNG, or open an IDX file. */
 static status open_file(struct scene *scene, const char *path, size_t first)
 {
     status s = scene->png ? image_read_png(&scene->photo, path) : image_set_open(&scene->set, path);
@@ -204,7 +202,6 @@ static void describe(char *origin, size_t size, const struct scene *scene, const
     status_one_line(origin);
 }
 
-/* The patch of token (t, y, x). */
 static void cut_patch(real *patch, const struct scene *scene, size_t t, size_t y, size_t x)
 {
     size_t colours = scene->canvas.channels, run = scene->p * colours;

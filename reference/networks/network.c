@@ -84,7 +84,6 @@ static void replace(char *to, size_t size, const char **from, const struct netwo
     snprintf(to, size, "%zu", value);
 }
 
-/* Copies a text of the table, and replaces its placeholders. */
 static status replace_all(char *to, size_t size, const char *from, const struct network *n,
                           const struct network_stage *stage)
 {
@@ -137,7 +136,6 @@ static status make_problem(struct part *p, const struct network *n, const struct
     return s;
 }
 
-/* Grid and channels of a step's output. */
 static status output_flow(struct flow *out, const struct part *p)
 {
     int axes;
@@ -188,7 +186,6 @@ static status add_part(struct network *n, const struct network_step *step, int s
 
 /* ---- all steps ------------------------------------------------------------------ */
 
-/* True if this block has the step. */
 static bool takes_turn(const struct network_step *step, size_t block)
 {
     return step->turn == ALWAYS || (step->turn == ODD) == (block % 2 == 1);
@@ -299,7 +296,6 @@ static status bind_weight(struct part *p, int r, const struct tensors *file)
     return status_ok();
 }
 
-/* True if the network has a tensor of this path. */
 static bool known(const struct network *n, const char *name)
 {
     char path[NETWORK_PATH];

@@ -1,7 +1,6 @@
 /* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h
  *
- * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference.
- * ELSA's strips (fast/tuned/elsa/elsa.c) have static shares. */
+ * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference. */
 
 #include "batch.h"
 #include <omp.h>

@@ -118,7 +118,6 @@ void heads_join(const struct team *t)
     if (heads->joined) team_linear(t, t->y, C, heads->joined, C, &heads->output, tokens);
 }
 
-/* Calls the core with dense copies of its inputs, and copies its output back. */
 static void dense_core(const struct head *given)
 {
     const struct heads *heads = given->plan->state;

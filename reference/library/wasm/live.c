@@ -50,7 +50,6 @@ char *LIVE(live_text)(void)
     return text;
 }
 
-/* Writes the message of an error into the text; returns the code. */
 static int report(status s)
 {
     if (s.code) snprintf(text, sizeof text, "%s", s.message);
@@ -200,7 +199,6 @@ int LIVE(live_bind)(struct live *l)
     return report(s);
 }
 
-/* Appends a line for a tensor: name, shape, address. */
 static void append_address(const char *name, int axes, const size_t *size, const real *data)
 {
     append("%s", name);

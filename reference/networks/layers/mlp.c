@@ -74,7 +74,6 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* The convolution and GELU of token n of an image. */
 static void convolve(real *z, const real *hidden, const struct mlp *p, const real *weights, size_t n)
 {
     const real *x[9], *w[9];
