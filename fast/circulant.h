@@ -12,8 +12,7 @@
  * An f that wraps may use the larger circle, too, if it is laid out for every offset -(n-1) ... n-1.  This serves axes
  * whose length has a large prime factor. */
 
-#ifndef TWICETOLD_CIRCULANT_H
-#define TWICETOLD_CIRCULANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 bool smooth(size_t n);
 
 END_C_DECLS
-
-#endif

@@ -47,8 +47,7 @@
  * has one number per channel, because B_nd of Eq. 10 would fix N.  The layers of phi are our choice: the paper says
  * only that phi is small and may work on a smaller map. */
 
-#ifndef TWICETOLD_CHOPD_H
-#define TWICETOLD_CHOPD_H
+#pragma once
 
 #include "runtime/lookup.h"
 #include "runtime/arena.h"
@@ -77,5 +76,3 @@ void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const
 double chopd_gate_multiply_adds(const struct chopd_problem *p);
 
 END_C_DECLS
-
-#endif

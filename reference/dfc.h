@@ -38,8 +38,7 @@
  * Departs from the paper: in Eq. 6, m and n are tokens, as in Eq. 3 and 5.  The printed Eq. 6 unfolds x and counts m
  * relative to n (chapter 4 shows the difference). */
 
-#ifndef TWICETOLD_DFC_H
-#define TWICETOLD_DFC_H
+#pragma once
 
 #include "runtime/lookup.h"
 
@@ -71,5 +70,3 @@ double dfc_cp_multiply_adds(const void *params);
 bool dfc_gelu(struct lookup *names);
 
 END_C_DECLS
-
-#endif

@@ -64,8 +64,7 @@
  * taken within heads; the paper does not mention heads there.  The filter norm divides by the deviation over n; the
  * code that it comes from divides by that over n - 1, then scales and shifts.  scale is a free parameter. */
 
-#ifndef TWICETOLD_ELSA_H
-#define TWICETOLD_ELSA_H
+#pragma once
 
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
@@ -160,5 +159,3 @@ double elsa_pairs(const struct elsa_problem *p);
 double elsa_multiply_adds(const struct elsa_problem *p, double pairs);
 
 END_C_DECLS
-
-#endif

@@ -60,8 +60,7 @@
  * padded first, as in the authors' detection code, so the softmax counts the padding, with or without biases.  A.4 does
  * not say how to interpolate; we choose bilinear. */
 
-#ifndef TWICETOLD_HILO_H
-#define TWICETOLD_HILO_H
+#pragma once
 
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
@@ -93,5 +92,3 @@ void hilo_maps_load(struct hilo_maps *maps, const struct hilo_problem *p);
 double hilo_projections(const struct hilo_problem *p, size_t tokens);
 
 END_C_DECLS
-
-#endif

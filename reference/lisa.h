@@ -67,8 +67,7 @@
  * can be read as a convolution along the flattened tokens.  The paper gives only the size of the local kernels of Tab.
  * 3c; zero padding off the grid is our choice. */
 
-#ifndef TWICETOLD_LISA_H
-#define TWICETOLD_LISA_H
+#pragma once
 
 #include "runtime/heads.h"
 
@@ -98,5 +97,3 @@ HEADS_FIRST(struct lisa_problem);
 double lisa_pairs(const struct lisa_problem *p);
 
 END_C_DECLS
-
-#endif

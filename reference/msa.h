@@ -62,8 +62,7 @@
  * own, over the offsets of the grid; this equals doubled heads if the rows are equal over each half of a head's
  * channels. */
 
-#ifndef TWICETOLD_MSA_H
-#define TWICETOLD_MSA_H
+#pragma once
 
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
@@ -87,5 +86,3 @@ HEADS_FIRST(struct msa_problem);
 double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
 END_C_DECLS
-
-#endif

@@ -37,8 +37,7 @@
  * same matrix as a convolution with stride s and a bias, as in the authors' code.  Norm is the layer norm with gain and
  * bias. */
 
-#ifndef TWICETOLD_SRA_H
-#define TWICETOLD_SRA_H
+#pragma once
 
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
@@ -68,5 +67,3 @@ void sra_maps_load(struct sra_maps *maps, const struct sra_problem *p);
 double sra_multiply_adds(const void *params);
 
 END_C_DECLS
-
-#endif

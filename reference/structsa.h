@@ -52,8 +52,7 @@
  * not be a cube, and every axis has its own stride (the paper's videos stride in space only).  In Eq. 4 and 5 all heads
  * share the detectors and aggregators; the paper leaves this open. */
 
-#ifndef TWICETOLD_STRUCTSA_H
-#define TWICETOLD_STRUCTSA_H
+#pragma once
 
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"
@@ -93,5 +92,3 @@ void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, e
 void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p);
 
 END_C_DECLS
-
-#endif

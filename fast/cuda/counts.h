@@ -10,8 +10,7 @@
  *
  * Settings and results belong to the calling thread. */
 
-#ifndef TWICETOLD_FAST_CUDA_COUNTS_H
-#define TWICETOLD_FAST_CUDA_COUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ size_t emulator_launches(void);
 const struct launch_counts *emulator_launch(size_t at);
 
 END_C_DECLS
-
-#endif

@@ -14,8 +14,7 @@
  * The state of every CUDA form is derived from `device`.  Prepare declares its arrays and the first load allocates
  * them, so a run allocates nothing.  After the first error all calls do nothing: a form checks once, at its end. */
 
-#ifndef TWICETOLD_FAST_CUDA_DEVICE_H
-#define TWICETOLD_FAST_CUDA_DEVICE_H
+#pragma once
 
 #include "../../reference/runtime/plan.h"
 
@@ -314,5 +313,3 @@ template <auto RUN> status device_form_run(struct plan *plan, real *y, const rea
     const struct form id = {name, sizeof(struct state_type), device_form_prepare<prepare>, device_form_load<load>, \
                             device_form_run<run>, [](struct plan *p) { device_release((struct device *)p->state); }, \
                             multiply_adds}
-
-#endif

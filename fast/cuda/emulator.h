@@ -17,8 +17,7 @@
  * Not emulated: time, occupancy, registers, order and rounding of sums on tensor cores, overlap of restricted pointers,
  * blocks that wait for each other. */
 
-#ifndef TWICETOLD_FAST_CUDA_EMULATOR_H
-#define TWICETOLD_FAST_CUDA_EMULATOR_H
+#pragma once
 
 #include "../../reference/runtime/status.h"
 #include <cmath>
@@ -307,5 +306,3 @@ void store(emulator::pointer<T, M> p, I index, const pack<T, W> &value, emulator
     size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), true);
     std::memcpy(p.base + i, value.element, sizeof value);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 
-#ifndef TWICETOLD_FAST_CUDA_HEADS_H
-#define TWICETOLD_FAST_CUDA_HEADS_H
+#pragma once
 
 #include "../../reference/runtime/heads.h"
 #include "device.h"
@@ -40,5 +39,3 @@ template <auto CORE> void device_heads_run(struct device_heads *on, const struct
 
 #define VERSION(id, name, state_type, prepare, load, core, multiply_adds) \
     DEVICE_FORM(id, name, state_type, prepare, load, device_heads_run<core>, multiply_adds)
-
-#endif

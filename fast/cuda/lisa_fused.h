@@ -3,8 +3,7 @@
  * A block holds the circles of a few channels of one head in shared memory.  See lisa.cu for the idea, shared_fft.h for
  * the transform, fast/circulant.h for offsets and circles. */
 
-#ifndef TWICETOLD_FAST_CUDA_LISA_FUSED_H
-#define TWICETOLD_FAST_CUDA_LISA_FUSED_H
+#pragma once
 
 #include "../circulant.h"
 #include "shared_fft.h"
@@ -267,5 +266,3 @@ __global__ void tiled(problem_of_lisa p, array<real> y, reals qkv, reals e)
     for (int d = 0; d < CHANNELS; d++)
         if (query && d < p.c) y[(image + i) * p.C + channel + d] = sum[d];
 }
-
-#endif

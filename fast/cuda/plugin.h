@@ -3,8 +3,7 @@
  * nvcc compiles this folder and its dependencies into libtwicetold-cuda.so, one for each precision.  The program loads
  * it if it is present (reference/cli/devices.h): one build serves machines with and without a device. */
 
-#ifndef TWICETOLD_FAST_CUDA_PLUGIN_H
-#define TWICETOLD_FAST_CUDA_PLUGIN_H
+#pragma once
 
 #include "versions.h"
 
@@ -28,5 +27,3 @@ struct cuda_plugin {
 __attribute__((visibility("default"))) const struct cuda_plugin *twicetold_cuda_plugin(void);
 
 END_C_DECLS
-
-#endif

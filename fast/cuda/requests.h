@@ -15,8 +15,7 @@
  * inferred.  An access of 32 bytes counts as two of 16.  Without a source for stores and atomics, only banks limit
  * them.  This model was not compared with a device. */
 
-#ifndef TWICETOLD_FAST_CUDA_REQUESTS_H
-#define TWICETOLD_FAST_CUDA_REQUESTS_H
+#pragma once
 
 #include "counts.h"
 #include "device.h"
@@ -73,5 +72,3 @@ private:
 };
 
 } // namespace emulator
-
-#endif

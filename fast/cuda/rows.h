@@ -14,8 +14,7 @@
  * Fallbacks: heads of more than 64 channels use 1 instead of 2 and 3.  Version 4 uses 3 for heads of more than 256
  * channels in groups of 4 rows, or 64 in groups of 16; half as many in double. */
 
-#ifndef TWICETOLD_FAST_CUDA_ROWS_H
-#define TWICETOLD_FAST_CUDA_ROWS_H
+#pragma once
 
 #include "device.h"
 
@@ -235,5 +234,3 @@ void rows_attend(struct device *d, int version, const rows_problem &p, array<rea
 }
 
 } // namespace
-
-#endif

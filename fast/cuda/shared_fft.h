@@ -12,8 +12,7 @@
  * the last pass of the last axis, where points are a factor apart.  Odd factors come last: they have no conflicts there
  * either with fewer than 16 lanes, while powers of two do. */
 
-#ifndef TWICETOLD_FAST_CUDA_SHARED_FFT_H
-#define TWICETOLD_FAST_CUDA_SHARED_FFT_H
+#pragma once
 
 #include "../../reference/runtime/grid.h"
 #include "device.h"
@@ -215,5 +214,3 @@ __device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, re
 {
     for (int k = threadIdx.x; k < 2 * f.turns; k += blockDim.x) to[k] = turns[k];
 }
-
-#endif

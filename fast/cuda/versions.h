@@ -1,7 +1,6 @@
 /* versions.h -- find the version of a kernel by number or name */
 
-#ifndef TWICETOLD_FAST_CUDA_VERSIONS_H
-#define TWICETOLD_FAST_CUDA_VERSIONS_H
+#pragma once
 
 #include "../../reference/runtime/forms.h"
 
@@ -26,5 +25,3 @@ static inline const struct form *operator_version(const struct declaration *d, c
 }
 
 END_C_DECLS
-
-#endif

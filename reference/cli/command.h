@@ -3,8 +3,7 @@
  * A command is declared like an operator, with a table of options.  Help and completion read that table, too.
  * twicetold.c has the list of commands. */
 
-#ifndef TWICETOLD_PROGRAM_COMMAND_H
-#define TWICETOLD_PROGRAM_COMMAND_H
+#pragma once
 
 #include "../networks/operators.h"
 #include "../networks/network.h"
@@ -99,5 +98,3 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
 status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
 
 void print_completions(const struct command *const *commands, int count, const char *const *word);
-
-#endif

@@ -4,8 +4,7 @@
  * For real devices nvcc compiles the same kernels to a library, libtwicetold-cuda.so.  Its path is TWICETOLD_CUDA; if
  * that is not set, it is next to the program or in ../lib.  It is loaded on first use. */
 
-#ifndef TWICETOLD_PROGRAM_DEVICES_H
-#define TWICETOLD_PROGRAM_DEVICES_H
+#pragma once
 
 #include "../../fast/cuda/plugin.h"
 
@@ -23,5 +22,3 @@ bool device_is_emulated(const char *device);
  * a device may take `allowed` bytes of its memory; 0 is three quarters of the free memory. */
 status form_on(const struct form **form, const struct declaration *d, const char *name, const char *device,
                size_t allowed);
-
-#endif

@@ -14,8 +14,7 @@
  * Every rule is one matrix for each axis; the result is the real part of their product with the table, computed in
  * double by direct sums: entries x new size of an axis. */
 
-#ifndef TWICETOLD_REGRID_H
-#define TWICETOLD_REGRID_H
+#pragma once
 
 #include "../runtime/grid.h"
 #include "../runtime/real.h"
@@ -31,5 +30,3 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
               size_t inner, enum regrid_rule rule);
 
 END_C_DECLS
-
-#endif

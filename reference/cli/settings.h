@@ -3,8 +3,7 @@
  * measure, cuda and ladder accept three kinds of words: options of the program; --channels, --batch, --sizes and
  * --without of the problem; and options of the operator, which are all other words. */
 
-#ifndef TWICETOLD_SETTINGS_H
-#define TWICETOLD_SETTINGS_H
+#pragma once
 
 #include "../runtime/sizes.h"
 
@@ -39,5 +38,3 @@ struct sample {
 /* Release it also after an error. */
 status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results);
 void sample_release(struct sample *s);
-
-#endif

@@ -11,8 +11,7 @@
  * The new file has the permission bits of the old one.  A symbolic link is followed: the file it names is replaced, the
  * link stays.  A name may be four bytes shorter than the file system allows. */
 
-#ifndef TWICETOLD_ATOMIC_FILE_H
-#define TWICETOLD_ATOMIC_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,5 +44,3 @@ void atomic_file_remove(void);
 status path_error(const char *be_done, const char *path, int error);
 
 END_C_DECLS
-
-#endif

@@ -12,8 +12,7 @@
  *
  * memory.h does not count the memory of zlib and libpng. */
 
-#ifndef TWICETOLD_IMAGES_H
-#define TWICETOLD_IMAGES_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
 END_C_DECLS
-
-#endif

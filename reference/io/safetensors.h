@@ -12,8 +12,7 @@
  *
  * Safe from several threads.  Headers are parsed one at a time, since cJSON keeps its last error in a static. */
 
-#ifndef TWICETOLD_SAFETENSORS_H
-#define TWICETOLD_SAFETENSORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,5 +67,3 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
 bool same_file(const char *a, const char *b);
 
 END_C_DECLS
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A seed gives the same tokens on every platform, up to the rounding of sums. */
 
-#ifndef TWICETOLD_TOKENS_H
-#define TWICETOLD_TOKENS_H
+#pragma once
 
 #include <stdint.h>
 #include "../runtime/grid.h"
@@ -56,5 +55,3 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source);
 
 END_C_DECLS
-
-#endif

@@ -20,8 +20,7 @@
  * Three arrays hold x, h and the result of a step.  All plans share the scratch memory of the largest.  Errors name the
  * path of a step or of a tensor. */
 
-#ifndef TWICETOLD_NETWORK_H
-#define TWICETOLD_NETWORK_H
+#pragma once
 
 #include "operators.h"
 
@@ -153,5 +152,3 @@ void network_stage_shape(const struct network *n, int stage, size_t size[3]);
 bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at);
 
 END_C_DECLS
-
-#endif

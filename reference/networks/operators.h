@@ -2,8 +2,7 @@
  *
  * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
 
-#ifndef TWICETOLD_OPERATORS_H
-#define TWICETOLD_OPERATORS_H
+#pragma once
 
 #include "../runtime/forms.h"
 
@@ -26,5 +25,3 @@ status form_named(const struct form **form, const struct declaration *d, const c
                   const struct form_row *versions);
 
 END_C_DECLS
-
-#endif

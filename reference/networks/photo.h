@@ -11,8 +11,7 @@
  * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
  * sharper.  A grey photograph has three equal colours. */
 
-#ifndef TWICETOLD_PHOTO_H
-#define TWICETOLD_PHOTO_H
+#pragma once
 
 #include "../io/images.h"
 #include "network.h"
@@ -30,5 +29,3 @@ status photo_read(real *x, const char *path, const struct photo_recipe *recipe, 
 const char *photo_text(char *text, size_t size, const struct photo_recipe *recipe, size_t H, size_t W);
 
 END_C_DECLS
-
-#endif

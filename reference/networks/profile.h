@@ -3,8 +3,7 @@
  * A run records the seconds of each step in its part (network.h).  These functions add up seconds and multiply-adds by
  * kind.  The additions to x have their own kind, "x + f", without multiply-adds. */
 
-#ifndef TWICETOLD_PROFILE_H
-#define TWICETOLD_PROFILE_H
+#pragma once
 
 #include "network.h"
 
@@ -29,5 +28,3 @@ double network_if_free(const struct network_kind *kind, const struct network_kin
 status network_profile(struct network *n, real *logits, const real *x, int runs);
 
 END_C_DECLS
-
-#endif

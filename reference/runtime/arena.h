@@ -18,8 +18,7 @@
  *
  * All but PERSISTENT is scratch memory: runs and loads use the same bytes. */
 
-#ifndef TWICETOLD_ARENA_H
-#define TWICETOLD_ARENA_H
+#pragma once
 
 #include "memory.h"
 #include "status.h"
@@ -105,5 +104,3 @@ static inline real *arena_at(real *array, size_t n)
 }
 
 END_C_DECLS
-
-#endif

@@ -17,8 +17,7 @@
  * Alternatively (per_thread) each thread computes whole images, without barriers.  All threads share the images that
  * are left over. */
 
-#ifndef TWICETOLD_BATCH_H
-#define TWICETOLD_BATCH_H
+#pragma once
 
 #include "linear.h"
 #include "plan.h"
@@ -104,5 +103,3 @@ static inline size_t chunk_images(size_t N, size_t B)
 }
 
 END_C_DECLS
-
-#endif

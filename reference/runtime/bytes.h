@@ -3,8 +3,7 @@
  * The bytes of a plan are known before they are allocated (arena.h), and its multiply-adds before it runs (plan.h).  So
  * the programs reject a problem that is too large before they begin. */
 
-#ifndef TWICETOLD_BYTES_H
-#define TWICETOLD_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include "status.h"
@@ -38,5 +37,3 @@ void default_threads_here(void);
 status team_begins(int threads);
 
 END_C_DECLS
-
-#endif

@@ -3,8 +3,7 @@
  * strtod and printf use the decimal character of the process's locale, which may be a comma.  Options and JSON need a
  * point.  These functions switch the calling thread to the C locale during the call. */
 
-#ifndef TWICETOLD_DECIMAL_H
-#define TWICETOLD_DECIMAL_H
+#pragma once
 
 #include <stddef.h>
 #include "linkage.h"
@@ -19,5 +18,3 @@ enum { DECIMAL_TEXT = 32 };
 char *decimal_write(char text[DECIMAL_TEXT], double number);
 
 END_C_DECLS
-
-#endif

@@ -3,8 +3,7 @@
  * Each folder of forms has a list of its own: naive/forms.c, fast/forms.c, fast/tuned/forms.c, fast/cuda/forms.cc and,
  * for the layers of networks, networks/layers/layers.c.  networks/operators.c looks forms up in them. */
 
-#ifndef TWICETOLD_FORMS_H
-#define TWICETOLD_FORMS_H
+#pragma once
 
 #include "plan.h"
 
@@ -22,5 +21,3 @@ extern const struct form_row naive_forms[], plain_forms[], fast_forms[], layer_f
 #define OPERATOR_FORMS 32
 
 END_C_DECLS
-
-#endif

@@ -12,8 +12,7 @@
  * Both matrices are given, or neither.  With lambda 0 all powers are 1, and ghost_add may be given alone.  The operator
  * defines the offsets and applies the filters (elsa.h, msa.h). */
 
-#ifndef TWICETOLD_GHOST_H
-#define TWICETOLD_GHOST_H
+#pragma once
 
 #include <float.h>
 #include "lookup.h"
@@ -64,5 +63,3 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
      .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
 END_C_DECLS
-
-#endif

@@ -13,8 +13,7 @@
  * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o, and the arrays of the core.  Multiply-adds: B
  * N (2Q + C) C, and B N C^2 more with W_o. */
 
-#ifndef TWICETOLD_HEADS_H
-#define TWICETOLD_HEADS_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, si
 void head_scatter(real *rows, size_t stride, const real *dense, size_t tokens, size_t channels);
 
 END_C_DECLS
-
-#endif

@@ -8,8 +8,7 @@
  * Naive and fast forms share them; a library computes them (product.h).  y overlaps no input.  Sizes and strides are at
  * most INT_MAX (problem.c and shape.c reject larger ones).  Multiply-adds: tokens * in * out. */
 
-#ifndef TWICETOLD_LINEAR_H
-#define TWICETOLD_LINEAR_H
+#pragma once
 
 #include "arena.h"
 
@@ -69,5 +68,3 @@ static inline void linear_apply(real *y, size_t y_stride, const real *x, size_t 
 }
 
 END_C_DECLS
-
-#endif

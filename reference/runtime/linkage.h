@@ -1,7 +1,6 @@
 /* linkage.h -- C linkage for declarations that C++ files include, too */
 
-#ifndef TWICETOLD_LINKAGE_H
-#define TWICETOLD_LINKAGE_H
+#pragma once
 
 #ifdef __cplusplus
 #define BEGIN_C_DECLS extern "C" {
@@ -9,6 +8,4 @@
 #else
 #define BEGIN_C_DECLS
 #define END_C_DECLS
-#endif
-
 #endif

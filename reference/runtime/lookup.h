@@ -10,8 +10,7 @@
  *
  * A name that is not declared is a programming error.  Its value is 0 or NULL, and names.error keeps the first. */
 
-#ifndef TWICETOLD_LOOKUP_H
-#define TWICETOLD_LOOKUP_H
+#pragma once
 
 #include "operator.h"
 
@@ -45,5 +44,3 @@ const real *problem_tensor(const struct problem *p, const char *name);  /* NULL 
 size_t problem_axis(const struct problem *p, const char *name, int axis);
 
 END_C_DECLS
-
-#endif

@@ -8,8 +8,7 @@
  *
  * All threads share the counters, which are exact.  Operators that run at the same time have one common peak. */
 
-#ifndef TWICETOLD_MEMORY_H
-#define TWICETOLD_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include "real.h"
@@ -51,5 +50,3 @@ void memory_set_junk(bool junk);
 void memory_fill_junk(void *block, size_t bytes);
 
 END_C_DECLS
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Memory: centres * entries ints, constant after load. */
 
-#ifndef TWICETOLD_NEIGHBOURS_H
-#define TWICETOLD_NEIGHBOURS_H
+#pragma once
 
 #include "grid.h"
 #include "arena.h"
@@ -41,5 +40,3 @@ void neighbours_unfold(real *window, const struct neighbours *n, size_t centre,
                        const real *rows, size_t stride, size_t columns);
 
 END_C_DECLS
-
-#endif

@@ -9,8 +9,7 @@
  * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems
  * share nothing. */
 
-#ifndef TWICETOLD_OPERATOR_H
-#define TWICETOLD_OPERATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -171,5 +170,3 @@ size_t problem_list(struct tensor list[PROBLEM_TENSORS], const struct problem *p
 status derive_head_channels(struct problem *p);
 
 END_C_DECLS
-
-#endif

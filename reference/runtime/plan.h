@@ -17,8 +17,7 @@
  * The problem must outlive its plans.  Plans share nothing, so each thread may have its own.  Libraries (BLAS, FFTW)
  * run on the thread that calls them, so a plan of one thread uses one processor. */
 
-#ifndef TWICETOLD_PLAN_H
-#define TWICETOLD_PLAN_H
+#pragma once
 
 #include "operator.h"
 #include "arena.h"
@@ -70,5 +69,3 @@ double form_multiply_adds(const struct form *form, const struct problem *p);
 double form_rounding(const struct form *form);
 
 END_C_DECLS
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The library is oneDNN in float on x86-64, if the build found it (libdnnl-dev), and else CBLAS. */
 
-#ifndef TWICETOLD_PRODUCT_H
-#define TWICETOLD_PRODUCT_H
+#pragma once
 
 #include <stdbool.h>
 #include "real.h"
@@ -28,5 +27,3 @@ void product(real *c, size_t c_stride, struct factor a, struct factor b, const r
 void product_library(char *text, size_t size);
 
 END_C_DECLS
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Both builds compute the same doubles; the float build rounds them. */
 
-#ifndef TWICETOLD_RANDOM_H
-#define TWICETOLD_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 #include "real.h"
@@ -30,5 +29,3 @@ void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, d
 void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int bound);
 
 END_C_DECLS
-
-#endif

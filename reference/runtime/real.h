@@ -4,8 +4,7 @@
  *
  * Sources include <tgmath.h>, so that sqrt(x) is sqrtf or sqrt.  Names of BLAS and FFTW go through two macros. */
 
-#ifndef TWICETOLD_REAL_H
-#define TWICETOLD_REAL_H
+#pragma once
 
 #include <float.h>
 #include <stddef.h>
@@ -38,6 +37,4 @@ typedef double wide_real;
 #define REAL_MAX FLT_MAX
 #define BLAS(name) cblas_s##name
 #define FFTW(name) fftwf_##name
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  *
  * Naive and fast forms share them.  Maps are tokens, [H][W][C], row-major. */
 
-#ifndef TWICETOLD_RESAMPLE_H
-#define TWICETOLD_RESAMPLE_H
+#pragma once
 
 #include <stddef.h>
 #include "real.h"
@@ -50,5 +49,3 @@ static inline void bilinear_row(real *y, size_t y_stride, size_t count, const st
 }
 
 END_C_DECLS
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The texts must outlive the problem. */
 
-#ifndef TWICETOLD_SIZES_H
-#define TWICETOLD_SIZES_H
+#pragma once
 
 #include "operator.h"
 
@@ -38,5 +37,3 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
 bool problem_open_letter(char letter[4], const struct problem *p);
 
 END_C_DECLS
-
-#endif

@@ -8,8 +8,7 @@
  *
  * A message is one line: what was found, and what was expected. */
 
-#ifndef TWICETOLD_STATUS_H
-#define TWICETOLD_STATUS_H
+#pragma once
 
 #include "linkage.h"
 
@@ -45,5 +44,3 @@ status status_at(status s, const char *where);
 void status_one_line(char *text);
 
 END_C_DECLS
-
-#endif

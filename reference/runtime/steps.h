@@ -2,8 +2,7 @@
  *
  * They work in place on dense rows, may be called by any number of threads, and propagate NaN. */
 
-#ifndef TWICETOLD_STEPS_H
-#define TWICETOLD_STEPS_H
+#pragma once
 
 #include "real.h"
 
@@ -24,5 +23,3 @@ real gelu(real x);
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon);
 
 END_C_DECLS
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The last axis is the fastest.  A tensor owns its name and its data. */
 
-#ifndef TWICETOLD_TENSOR_H
-#define TWICETOLD_TENSOR_H
+#pragma once
 
 #include "memory.h"
 #include "status.h"
@@ -42,5 +41,3 @@ struct tensor *tensors_find(const struct tensors *list, const char *name);
 char *shape_text(char *text, size_t size, int axes, const size_t *shape);
 
 END_C_DECLS
-
-#endif

@@ -10,8 +10,7 @@
  * into two regions, two seams cut it into four.  A region is a box of entries, and its tokens are a box of the
  * plane. */
 
-#ifndef TWICETOLD_WINDOWS_H
-#define TWICETOLD_WINDOWS_H
+#pragma once
 
 #include <stdint.h>
 #include "grid.h"
@@ -55,5 +54,3 @@ size_t windows_region_of(const struct windows *w, size_t window, size_t entry);
 double windows_pairs(const struct windows *w);
 
 END_C_DECLS
-
-#endif

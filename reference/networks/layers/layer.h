@@ -1,7 +1,6 @@
 /* layer.h -- functions that the layers share */
 
-#ifndef TWICETOLD_LAYERS_LAYER_H
-#define TWICETOLD_LAYERS_LAYER_H
+#pragma once
 
 #include <limits.h>
 #include <string.h>
@@ -75,5 +74,3 @@ void layer_fold(real *factor, real *summand, const real *g, const real *b, const
 
 /* Binds N' = N/4, the number of 2 x 2 patches.  Bad input if a side of the plane is odd, or if C > INT_MAX / 8. */
 status layer_halve(struct problem *p);
-
-#endif

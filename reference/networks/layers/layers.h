@@ -34,8 +34,7 @@
  * Errors: windows larger than the padded grid; odd sides for merge and deform; --depthwise on a grid that is not a
  * plane; sizes above INT_MAX. */
 
-#ifndef TWICETOLD_LAYERS_H
-#define TWICETOLD_LAYERS_H
+#pragma once
 
 #include "../../runtime/forms.h"
 
@@ -57,5 +56,3 @@ grid layer_grid(const struct problem *p);
 status layer_patch_grid(grid *out, const struct problem *p);
 
 END_C_DECLS
-
-#endif
