@@ -372,7 +372,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
             if (NEIGHBOURS) r_other[e] = valid ? rq[at] : (real)0;
         }
 
-        /* Step 2: products of the tile and its halo.  In Eq. 6 keys instead, and the tile's queries. */
+        /* Step 2: products (Eq. 7) or keys (Eq. 6) of tile and halo.  Except in Eq. 7, also the tile's own factors. */
         if constexpr (NEIGHBOURS)
             fetch_halo<K, CHUNK>(p, t, [&](int channel, int row, int column, int j) {
                 real z = 0;

@@ -52,8 +52,8 @@ static void zeros(double complex *matrix, size_t from, size_t to)
         }
 }
 
-/* Transform, cubic rule along the bins, transform back.  The last axis has only bins 0 to n/2.  The others are complex
- * conjugates, so bins between 0 and n/2 count twice. */
+/* Transform, cubic rule along the bins, transform back.  The last axis has only bins 0 to n/2.  Those beyond n/2
+ * would be their complex conjugates, so bins between 0 and n/2 count twice. */
 static void spectrum(double complex *matrix, double complex *bins, size_t from, size_t to, bool last)
 {
     size_t old = last ? from / 2 + 1 : from, new = last ? to / 2 + 1 : to;

@@ -94,7 +94,7 @@ struct part {
     char words[224];                        /* options and sizes without placeholders; the problem points to them */
     struct problem problem;
     struct plan plan;
-    double seconds;                         /* of the last run; of one thread, its processor time */
+    double seconds;                         /* of the last run; processor time if there is one thread */
 };
 
 struct network {

@@ -10,7 +10,7 @@
 
 BEGIN_C_DECLS
 
-/* strtod with a point. */
+/* strtod, with a decimal point. */
 double decimal_read(const char *text, char **end);
 
 /* Writes the number in 17 digits, enough to read back the same double; returns text. */
