@@ -169,11 +169,10 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     size_t kernel = common ? (size_t)pair * p.points : pair * g.groups * numbers;
     shared_fft_fetch(g.fft, memory, turns);
     for (int group = 0; group < g.groups; group++) {
-        /* Step 1: convolve a group of keys. */
         convolve(p, g, grid, memory, spectra + 2 * (key + group * numbers),
                  kernels + 2 * (kernel + (common ? 0 : group * numbers)), common, ba, group, pair);
 
-        /* Step 2: products with the query, summed over the lanes.  All threads of a warp take part in the shuffles. */
+        /* Products with the query, summed over the lanes.  All threads of a warp take part in the shuffles. */
         for (int first = 0; first < p.N << g.shift; first += blockDim.x) {
             int e = first + threadIdx.x, i = e >> g.shift, ch = group * lanes + (e & (lanes - 1));
             point sum = {0, 0};
@@ -206,10 +205,9 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
 
     shared_fft_fetch(g.fft, memory, turns);
     for (int pair = 0; pair < p.pairs; pair++) {
-        /* Step 1: convolve the values with two latents. */
         convolve(p, g, grid, memory, spectra + 2 * value, kernels + 2 * (size_t)pair * p.points, true, bb, group, pair);
 
-        /* Step 2: weigh with a.  Each sum belongs to one thread for all pairs. */
+        /* Weigh with a.  Each sum belongs to one thread for all pairs. */
         for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
             int i = e >> g.shift;
             point by = point_of(load<2>(a, 2 * ((item * p.pairs + pair) * p.N + i)));

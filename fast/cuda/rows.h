@@ -192,7 +192,6 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
         for (int d = 0; d < 4 * PACKS; d++) mean[d] = mean[d] * shrink + w * __shfl_sync(ALL, value[d], other);
     }
 
-    /* Step 3: store the outputs, in the layout of the queries. */
     for (int i = 0; valid && i < PACKS; i++) {
         int d = 4 * (part + parts * i);
         size_t at = row * p.y_stride + channel + d;
