@@ -13,7 +13,6 @@
  * whose length has a large prime factor. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stdint.h>
 #include "../reference/lisa.h"

@@ -48,7 +48,6 @@
  * only that phi is small and may work on a smaller map. */
 
 #pragma once
-
 #include "runtime/lookup.h"
 #include "runtime/arena.h"
 

@@ -39,7 +39,6 @@
  * relative to n (chapter 4 shows the difference). */
 
 #pragma once
-
 #include "runtime/lookup.h"
 
 BEGIN_C_DECLS

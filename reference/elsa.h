@@ -65,7 +65,6 @@
  * code that it comes from divides by that over n - 1, then scales and shifts.  scale is a free parameter. */
 
 #pragma once
-
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"

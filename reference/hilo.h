@@ -61,7 +61,6 @@
  * not say how to interpolate; we choose bilinear. */
 
 #pragma once
-
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"

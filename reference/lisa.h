@@ -68,7 +68,6 @@
  * 3c; zero padding off the grid is our choice. */
 
 #pragma once
-
 #include "runtime/heads.h"
 
 BEGIN_C_DECLS

@@ -63,7 +63,6 @@
  * channels. */
 
 #pragma once
-
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
 #include "runtime/windows.h"

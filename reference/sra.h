@@ -38,7 +38,6 @@
  * bias. */
 
 #pragma once
-
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"

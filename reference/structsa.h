@@ -53,7 +53,6 @@
  * share the detectors and aggregators; the paper leaves this open. */
 
 #pragma once
-
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"
 

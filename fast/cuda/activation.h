@@ -4,7 +4,6 @@
  * has a plane for each channel. */
 
 #pragma once
-
 #include "device.h"
 
 enum activation { IDENTITY, GELU, LOGISTIC };

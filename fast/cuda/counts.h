@@ -11,7 +11,6 @@
  * Settings and results belong to the calling thread. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

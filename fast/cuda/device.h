@@ -15,7 +15,6 @@
  * them, so a run allocates nothing.  After the first error all calls do nothing: a form checks once, at its end. */
 
 #pragma once
-
 #include "../../reference/runtime/plan.h"
 
 /* 1 if the target of this compilation has tensor cores for TF32 and BF16. */

@@ -18,7 +18,6 @@
  * blocks that wait for each other. */
 
 #pragma once
-
 #include "../../reference/runtime/status.h"
 #include <cmath>
 #include <cstdint>
@@ -36,7 +35,6 @@ struct dim3 {
 #define __global__ static
 #define __device__ static
 #define __host__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 
 using std::exp; using std::exp2; using std::log; using std::sqrt; using std::erf;

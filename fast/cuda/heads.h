@@ -6,7 +6,6 @@
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 
 #pragma once
-
 #include "../../reference/runtime/heads.h"
 #include "device.h"
 

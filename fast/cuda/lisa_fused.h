@@ -4,7 +4,6 @@
  * the transform, fast/circulant.h for offsets and circles. */
 
 #pragma once
-
 #include "../circulant.h"
 #include "shared_fft.h"
 

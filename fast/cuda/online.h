@@ -4,7 +4,6 @@
  * cannot be indexed at run time: loops over them have the constant length CHANNELS and a condition inside. */
 
 #pragma once
-
 #include "device.h"
 
 /* Before a loop that indexes registers, if nvcc does not unroll it without being asked. */

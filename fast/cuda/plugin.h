@@ -4,7 +4,6 @@
  * it if it is present (reference/cli/devices.h): one build serves machines with and without a device. */
 
 #pragma once
-
 #include "versions.h"
 
 BEGIN_C_DECLS

@@ -16,7 +16,6 @@
  * them.  This model was not compared with a device. */
 
 #pragma once
-
 #include "counts.h"
 #include "device.h"
 #include <deque>

@@ -15,7 +15,6 @@
  * channels in groups of 4 rows, or 64 in groups of 16; half as many in double. */
 
 #pragma once
-
 #include "device.h"
 
 namespace {

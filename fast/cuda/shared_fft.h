@@ -13,7 +13,6 @@
  * either with fewer than 16 lanes, while powers of two do. */
 
 #pragma once
-
 #include "../../reference/runtime/grid.h"
 #include "device.h"
 

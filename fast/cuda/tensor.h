@@ -14,7 +14,6 @@
  * The pitch of rows in shared memory avoids bank conflicts.  P is tf32 or bf16, CHANNELS 16, 32 or 64. */
 
 #pragma once
-
 #include "online.h"
 
 static_assert(sizeof(real) == sizeof(float), "these products are of floats");

@@ -1,7 +1,6 @@
 /* versions.h -- find the version of a kernel by number or name */
 
 #pragma once
-
 #include "../../reference/runtime/forms.h"
 
 BEGIN_C_DECLS

@@ -3,7 +3,6 @@
  * tests/figures/test_ladder.c compares multiply-adds with counts; steps.h defines the bytes. */
 
 #pragma once
-
 #include "../../reference/lisa.h"
 #include "steps.h"
 

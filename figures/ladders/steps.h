@@ -4,7 +4,6 @@
  * figures/ladders/ladder.c runs it.  It may reject options, and use code of naive/ and fast/. */
 
 #pragma once
-
 #include "../../reference/runtime/plan.h"
 
 /* Bytes of one run of all heads, by formula: the work for each pair of tokens, or each point of a spectrum.

@@ -4,7 +4,6 @@
  * twicetold.c has the list of commands. */
 
 #pragma once
-
 #include "../networks/operators.h"
 #include "../networks/network.h"
 #include "../runtime/sizes.h"

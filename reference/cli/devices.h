@@ -5,7 +5,6 @@
  * that is not set, it is next to the program or in ../lib.  It is loaded on first use. */
 
 #pragma once
-
 #include "../../fast/cuda/plugin.h"
 
 /* The plug-in; NULL on an error. */

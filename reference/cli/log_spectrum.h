@@ -16,7 +16,6 @@
  * no axes and so also rotates samples and channels: panel c of its figures is channel (c - C/2) mod C. */
 
 #pragma once
-
 #include "../runtime/real.h"
 #include "../runtime/status.h"
 

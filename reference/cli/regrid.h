@@ -15,7 +15,6 @@
  * double by direct sums: entries x new size of an axis. */
 
 #pragma once
-
 #include "../runtime/grid.h"
 #include "../runtime/real.h"
 #include "../runtime/status.h"

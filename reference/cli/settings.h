@@ -4,7 +4,6 @@
  * --without of the problem; and options of the operator, which are all other words. */
 
 #pragma once
-
 #include "../runtime/sizes.h"
 
 #define SETTING_WORDS 64

@@ -3,7 +3,6 @@
  * "33.7 µs", "1.50 MiB", "2.46 G"; "-" if the number is not finite. */
 
 #pragma once
-
 #include <stddef.h>
 
 #define UNITS_TEXT 24           /* bytes of a text */

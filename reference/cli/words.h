@@ -3,7 +3,6 @@
  * "--key=value" becomes two words; "-o=value" and "key=value" stay one. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "../runtime/status.h"
 

@@ -12,7 +12,6 @@
  * link stays.  A name may be four bytes shorter than the file system allows. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -13,7 +13,6 @@
  * memory.h does not count the memory of zlib and libpng. */
 
 #pragma once
-
 #include <limits.h>
 #include <stdbool.h>
 #include "../runtime/memory.h"

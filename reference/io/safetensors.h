@@ -13,7 +13,6 @@
  * Safe from several threads.  Headers are parsed one at a time, since cJSON keeps its last error in a static. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stdio.h>
 #include "../runtime/status.h"

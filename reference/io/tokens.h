@@ -17,7 +17,6 @@
  * A seed gives the same tokens on every platform, up to the rounding of sums. */
 
 #pragma once
-
 #include <stdint.h>
 #include "../runtime/grid.h"
 #include "images.h"

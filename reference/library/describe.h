@@ -1,7 +1,6 @@
 /* describe.h -- a declaration as JSON, for other programs */
 
 #pragma once
-
 #include "../runtime/operator.h"
 
 /* Like snprintf, writes what fits into text of `size` bytes and returns the full length.

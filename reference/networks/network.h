@@ -21,7 +21,6 @@
  * path of a step or of a tensor. */
 
 #pragma once
-
 #include "operators.h"
 
 BEGIN_C_DECLS

@@ -3,7 +3,6 @@
  * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
 
 #pragma once
-
 #include "../runtime/forms.h"
 
 BEGIN_C_DECLS

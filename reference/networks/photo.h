@@ -12,7 +12,6 @@
  * sharper.  A grey photograph has three equal colours. */
 
 #pragma once
-
 #include "../io/images.h"
 #include "network.h"
 

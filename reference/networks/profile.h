@@ -4,7 +4,6 @@
  * kind.  The additions to x have their own kind, "x + f", without multiply-adds. */
 
 #pragma once
-
 #include "network.h"
 
 BEGIN_C_DECLS

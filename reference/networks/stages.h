@@ -1,7 +1,6 @@
 /* stages.h -- steps that several tables share */
 
 #pragma once
-
 #include "network.h"
 
 /* x += mixer(norm1(x)); x += mlp(norm2(x)). */

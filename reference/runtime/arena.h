@@ -19,7 +19,6 @@
  * All but PERSISTENT is scratch memory: runs and loads use the same bytes. */
 
 #pragma once
-
 #include "memory.h"
 #include "status.h"
 

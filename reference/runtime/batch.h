@@ -18,7 +18,6 @@
  * are left over. */
 
 #pragma once
-
 #include "linear.h"
 #include "plan.h"
 #include "share.h"

@@ -4,7 +4,6 @@
  * the programs reject a problem that is too large before they begin. */
 
 #pragma once
-
 #include <stddef.h>
 #include "status.h"
 

@@ -4,7 +4,6 @@
  * point.  These functions switch the calling thread to the C locale during the call. */
 
 #pragma once
-
 #include <stddef.h>
 #include "linkage.h"
 

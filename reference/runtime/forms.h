@@ -4,7 +4,6 @@
  * for the layers of networks, networks/layers/layers.c.  networks/operators.c looks forms up in them. */
 
 #pragma once
-
 #include "plan.h"
 
 BEGIN_C_DECLS

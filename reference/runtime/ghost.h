@@ -13,7 +13,6 @@
  * defines the offsets and applies the filters (elsa.h, msa.h). */
 
 #pragma once
-
 #include <float.h>
 #include "lookup.h"
 #include "arena.h"

@@ -8,7 +8,6 @@
  * axis.  On a line that is e_{N+j-i} of LiSA's Eq. 2, counted from 0. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stddef.h>
 #include "status.h"

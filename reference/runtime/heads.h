@@ -14,7 +14,6 @@
  * N (2Q + C) C, and B N C^2 more with W_o. */
 
 #pragma once
-
 #include <assert.h>
 #include <stddef.h>
 #include "batch.h"

@@ -9,7 +9,6 @@
  * most INT_MAX (problem.c and shape.c reject larger ones).  Multiply-adds: tokens * in * out. */
 
 #pragma once
-
 #include "arena.h"
 
 BEGIN_C_DECLS

@@ -11,7 +11,6 @@
  * A name that is not declared is a programming error.  Its value is 0 or NULL, and names.error keeps the first. */
 
 #pragma once
-
 #include "operator.h"
 
 BEGIN_C_DECLS

@@ -9,7 +9,6 @@
  * All threads share the counters, which are exact.  Operators that run at the same time have one common peak. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "real.h"
 

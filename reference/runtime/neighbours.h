@@ -10,7 +10,6 @@
  * Memory: centres * entries ints, constant after load. */
 
 #pragma once
-
 #include "grid.h"
 #include "arena.h"
 

@@ -10,7 +10,6 @@
  * share nothing. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stdint.h>
 #include "grid.h"

@@ -18,7 +18,6 @@
  * run on the thread that calls them, so a plan of one thread uses one processor. */
 
 #pragma once
-
 #include "operator.h"
 #include "arena.h"
 

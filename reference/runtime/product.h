@@ -8,7 +8,6 @@
  * The library is oneDNN in float on x86-64, if the build found it (libdnnl-dev), and else CBLAS. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "real.h"
 

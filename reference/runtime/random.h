@@ -10,7 +10,6 @@
  * Both builds compute the same doubles; the float build rounds them. */
 
 #pragma once
-
 #include <stdint.h>
 #include "real.h"
 

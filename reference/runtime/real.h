@@ -5,7 +5,6 @@
  * Sources include <tgmath.h>, so that sqrt(x) is sqrtf or sqrt.  Names of BLAS and FFTW go through two macros. */
 
 #pragma once
-
 #include <float.h>
 #include <stddef.h>
 #include "linkage.h"

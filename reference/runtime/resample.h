@@ -3,7 +3,6 @@
  * Naive and fast forms share them.  Maps are tokens, [H][W][C], row-major. */
 
 #pragma once
-
 #include <stddef.h>
 #include "real.h"
 

@@ -7,7 +7,6 @@
  *     factor  = number | letter */
 
 #pragma once
-
 #include "operator.h"
 
 enum axis_kind { AXIS_KNOWN, AXIS_FREE, AXIS_UNKNOWN, AXIS_TOO_LARGE };

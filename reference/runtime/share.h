@@ -1,7 +1,6 @@
 /* share.h -- equal shares of work */
 
 #pragma once
-
 #include <stddef.h>
 
 /* Index of the first item of share `part`; share(items, parts, parts) is `items`.  Shares differ by at most one item,

@@ -8,7 +8,6 @@
  * The texts must outlive the problem. */
 
 #pragma once
-
 #include "operator.h"
 
 BEGIN_C_DECLS

@@ -9,7 +9,6 @@
  * A message is one line: what was found, and what was expected. */
 
 #pragma once
-
 #include "linkage.h"
 
 BEGIN_C_DECLS

@@ -3,7 +3,6 @@
  * They work in place on dense rows, may be called by any number of threads, and propagate NaN. */
 
 #pragma once
-
 #include "real.h"
 
 BEGIN_C_DECLS

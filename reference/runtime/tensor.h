@@ -3,7 +3,6 @@
  * The last axis is the fastest.  A tensor owns its name and its data. */
 
 #pragma once
-
 #include "memory.h"
 #include "status.h"
 

@@ -11,7 +11,6 @@
  * plane. */
 
 #pragma once
-
 #include <stdint.h>
 #include "grid.h"
 

@@ -1,7 +1,6 @@
 /* layer.h -- functions that the layers share */
 
 #pragma once
-
 #include <limits.h>
 #include <string.h>
 #include "../../runtime/batch.h"

@@ -35,7 +35,6 @@
  * plane; sizes above INT_MAX. */
 
 #pragma once
-
 #include "../../runtime/forms.h"
 
 BEGIN_C_DECLS
