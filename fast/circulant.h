@@ -12,16 +12,12 @@
  * An f that wraps may use the larger circle, too, if it is laid out for every offset -(n-1) ... n-1.  This serves axes
  * whose length has a large prime factor. */
 
-#ifndef TWICETOLD_CIRCULANT_H
-#define TWICETOLD_CIRCULANT_H
-
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "../reference/lisa.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct circulant {
     grid tokens;
@@ -52,8 +48,4 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 /* True if n has no prime factor above 7. */
 bool smooth(size_t n);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

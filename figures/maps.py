@@ -90,7 +90,6 @@ def call(program, *words):
 
 
 def read_tensors(path):
-    """The tensors of a safetensors file by name."""
     data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + size])
@@ -115,7 +114,6 @@ def tokens(grid, channels, *words, seed=0):
 
 
 def parameters(operator, grid, channels, *words, **options):
-    """Random parameters of a layer, by name."""
     words += tuple(word for name, value in options.items() for word in (f"--{name}", value))
     tensors = program_tensors("parameters", operator, "--grid", grid, "--channels", channels, *words)[0]
     del tensors["x"]
@@ -181,8 +179,8 @@ ATTENDED = 48                           # queries of a head that are compared
 
 def attention_error(*words):
     """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...  Root mean square
-    difference from the equation in the next wider type, over that of the output.  Query, key and value of two heads of
-    64 channels are exact in that type.  The naive form takes part up to NAIVE_KEYS."""
+    difference from the equation in the next wider type, over that of the output.  The naive form takes part up to
+    NAIVE_KEYS."""
     if len(words) < 2:
         give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
@@ -214,7 +212,6 @@ def exact_heads(N, real):
 
 
 def parted(rows):
-    """[N, 2c] -> [2, N, c]"""
     return rows.reshape(len(rows), 2, -1).transpose(1, 0, 2)
 
 
@@ -249,9 +246,8 @@ def torch_error(counts):
 # ---- Chapter 1: LiSA
 
 def lisa_border(grid="56x56"):
-    """Eq. 10 against Eq. 7 with the same tables, token by token: root mean square difference over that of Eq. 7.  The
-    circular kernel holds for each distance i - n the entry of the shortest way around.  Tables are normal, across the
-    grid or under a Gaussian four tokens wide."""
+    """Eq. 10 against Eq. 7 with the same tables, token by token.  The circular kernel holds for each distance i - n the
+    entry of the shortest way around.  Tables are normal, across the grid or under a Gaussian four tokens wide."""
     size = grid_sizes(grid, axes=2)
     N, C, h, D = int(np.prod(size)), 96, 6, 16
     c = C // h
@@ -278,8 +274,7 @@ def lisa_border(grid="56x56"):
 
 def lisa_kernels():
     """Kernels of three queries on one image, like LiSA's Fig. 5: self-attention, and Eq. 10 with two sets of tables.
-    Query and key of a pixel are its surroundings.  The kernel kappa_in is read by impulses: channels of the value that
-    are 1 at one token n."""
+    Query and key of a pixel are its surroundings."""
     at = ((5, 12), (10, 17), (18, 25))
     pixels, origin = picture(30)
     remark(f"lisa-kernels: attention kernels over the grid, image 30 of {origin}; nothing is trained")
@@ -325,8 +320,7 @@ def read_kernels(looks, C, seen, operator, given):
 
 def lisa_error(*words):
     """Error of the forms of Eq. 10 and 7 against the tokens, in both precisions: NAIVE_TOKENS GRID...  Some tokens of
-    the output are computed as plain sums in the next wider type.  One head of 16 channels, D = 16.  The naive form
-    takes part up to NAIVE_TOKENS."""
+    the output are computed as plain sums in the next wider type.  The naive form takes part up to NAIVE_TOKENS."""
     if len(words) < 2:
         give_up("lisa-error: expected NAIVE_TOKENS GRID...")
     most, grids = numbers(words[:1], 1, 10 ** 9)[0], words[1:]
@@ -396,8 +390,7 @@ def structsa_query(similarity, window, detectors, aggregators):
 
 def structsa_kernels():
     """Dynamic kernels of one query, like StructSA's Fig. 2 and 4: self-attention (a window of one token), ConvSA (D =
-    1) and StructSA (D = 8).  Query and key are 3 x 3 pixels brought to length 1; detectors and aggregators Sobel's mask
-    in eight directions."""
+    1) and StructSA (D = 8).  Detectors and aggregators are Sobel's mask in eight directions."""
     query, keys, scale = (16, 14), ((14, 4), (11, 12), (5, 20), (11, 26), (22, 13)), 7
     pixels, origin = picture(28)
     ring = [5, 8, 7, 6, 3, 0, 1, 2]                         # entries around the middle, clockwise from the right
@@ -428,9 +421,8 @@ def structsa_kernels():
 
 def structsa_motion():
     """Dynamic kernels of one query in a video that is played forwards and backwards (Eq. 3, 5 and 21), like StructSA's
-    Fig. 3.  One image moves by a token a frame; query, key and value are 3 x 3 pixels brought to length 1.  Each way
-    has a detector: positive on its path, negative next to it, with sum 0 in a frame.  The left aggregator is its
-    negative."""
+    Fig. 3.  One image moves by a token a frame.  Each way has a detector: positive on its path, negative next to it,
+    with sum 0 in a frame."""
     ways, size, window, scale, query = ("right", "left"), (5, 14, 20), (5, 3, 5), 12, (2, 5, 9)
     image, origin = picture(28, disc=(12.5, 20.5, 7.2))
     video = np.zeros(size)
@@ -490,9 +482,8 @@ def elsa_border():
 
 
 def elsa_filters():
-    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8); K = 7.  Query
-    and key are 3 x 3 pixels, the bias falls with the distance.  Factors: left less right, top less bottom, centre less
-    surround, a diagonal."""
+    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8).  Factors: left
+    less right, top less bottom, centre less surround, a diagonal."""
     K, at = 7, ((8, 14), (15, 21), (20, 8))
     pixels, origin = picture(28)
     y, x = np.indices((K, K)) - K // 2
@@ -591,10 +582,9 @@ PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time,
 
 
 def chopd_rank(*words):
-    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...  Layers on 4 images of 4
-    x 4 tokens, 8 channels, untrained: self-attention of two heads, with scores also four times as large; convolutions;
-    noise.  Each rank begins with the terms of the one before and random ones; a tensor is done once its error is
-    ENOUGH."""
+    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...  Untrained layers:
+    self-attention, with scores also four times as large; convolutions; noise.  Each rank begins with the terms of the
+    one before and random ones; a tensor is done once its error is ENOUGH."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
     tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
@@ -669,8 +659,7 @@ def decompose(tensor, factors, sweeps):
 # ---- Chapter 5: HiLo
 
 def hilo_cost():
-    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9.  384 channels, half of them Hi-Fi's, one
-    token to 16 x 16 pixels: for s = 2, 4, 8 Hi-Fi, Lo-Fi and both; at the end self-attention."""
+    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9; half of the channels are Hi-Fi's."""
     D = 384
     row("#pixels", *(f"{part}_{s}" for s in (2, 4, 8) for part in ("high", "low", "both")), "msa")
     for pixels in range(256, 1281, 64):
@@ -686,9 +675,8 @@ def hilo_cost():
 
 def hilo_spectrum():
     """Frequencies that Hi-Fi and Lo-Fi let through, untrained, as HiLo's Fig. 8 and 9 (Algorithm 1): logarithms of
-    magnitudes, averaged over 100 images, of eight channels of each branch of LITv2-S's third stage.  Then for rings of
-    frequencies, whose larger part is r cycles across the image, the energy that leaves a channel over the energy that
-    enters; and how much lies beyond half the band.  Tokens have mean 0, so the zero frequency is not drawn."""
+    magnitudes, averaged over 100 images, of eight channels of each branch of LITv2-S's third stage.  Then for each ring
+    the energy that leaves a channel over the energy that enters.  Tokens have mean 0: no zero frequency is drawn."""
     C, given = 384, {"heads": 12, "window": 2, "alpha": 0.9}
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
     weights = parameters("hilo", "14x14", C, "--without", bare, **given)

@@ -29,8 +29,6 @@ SHOWN = 28                              # the image of the test set that is show
 block = functools.partial(matrix, form=".4f")
 
 
-# ---- the programs ----
-
 def write_png(path, pixels):
     """Grey pixels, 8 bits each."""
     def chunk(kind, data):
@@ -78,8 +76,6 @@ def count_kinds(name, grid=None, runs=0):
     return {fields[2]: dict(zip(head, fields)) for fields in rows}
 
 
-# ---- a picture on its way through two networks ----
-
 LITV2_STATIONS = (
     ("stage1.embed_norm", "stage1.block1.norm2"), ("stage1.block2.mlp", "stage1"),
     ("stage2.deform", "stage2.block1.norm2"), ("stage2.block2.mlp", "stage2"),
@@ -120,8 +116,6 @@ def networks_maps():
         row(c, f"{share:.4f}", CLASSES[c])
     print("\n")
 
-
-# ---- mixers before and after training ----
 
 def before_and_after(name, operator, called, places, draw):
     """The picture and the places on the grid of tokens; then what `draw` prints of the mixer with random weights and
@@ -248,7 +242,6 @@ def draw_elsa(kind, t, tokens):
 
 
 def networks_elsa():
-    """ELSA's maps and filters."""
     before_and_after("networks-elsa", "elsa", "tokens", ((3, 10), (8, 5), (11, 12)), draw_elsa)
 
 
@@ -290,8 +283,6 @@ def networks_spectrum():
                 block(f"{kind} {branch} {c}", plane)
         matrix(f"{kind} rings", np.column_stack([np.arange(len(rings)), rings]), ".4g")
 
-
-# ---- tables ----
 
 def networks_accuracy(pictures="10000"):
     """The trained networks on the test set: pictures with the right class here and in PyTorch (tests/pytorch/train.py),
@@ -360,8 +351,6 @@ def gap_resolution():
         for key, cost in layer.items():
             row(key, pixels, edge * edge, f"{cost:.0f}", f"{rest + layers * cost:.0f}")
 
-
-# ---- the command line ----
 
 MAPS = (networks_maps, networks_lisa, networks_structsa, networks_elsa, networks_boxes, networks_spectrum,
         networks_accuracy, networks_share, gap_resolution)

@@ -80,8 +80,6 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* ---- phi --------------------------------------------------------------- */
-
 void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots)
 {
     size_t cells = p->s * p->s;

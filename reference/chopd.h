@@ -47,15 +47,11 @@
  * has one number per channel, because B_nd of Eq. 10 would fix N.  The layers of phi are our choice: the paper says
  * only that phi is small and may work on a smaller map. */
 
-#ifndef TWICETOLD_CHOPD_H
-#define TWICETOLD_CHOPD_H
-
+#pragma once
 #include "runtime/lookup.h"
 #include "runtime/arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration chopd;
 
@@ -76,11 +72,6 @@ struct chopd_gate { real *map, *mean, *patches, *hidden; };
 void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots);
 void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const struct chopd_problem *p);
 
-/* Multiply-adds of phi. */
 double chopd_gate_multiply_adds(const struct chopd_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -38,14 +38,10 @@
  * Departs from the paper: in Eq. 6, m and n are tokens, as in Eq. 3 and 5.  The printed Eq. 6 unfolds x and counts m
  * relative to n (chapter 4 shows the difference). */
 
-#ifndef TWICETOLD_DFC_H
-#define TWICETOLD_DFC_H
-
+#pragma once
 #include "runtime/lookup.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration fc, dfc_cp;
 
@@ -72,8 +68,4 @@ double dfc_cp_multiply_adds(const void *params);
 
 bool dfc_gelu(struct lookup *names);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -62,9 +62,6 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* ---- errors ---------------------------------------------------------------- */
-
-/* Each word must be a term, and none may come twice. */
 static status check_terms(const char *text)
 {
     for (const char *at = text;; at++) {
@@ -76,12 +73,10 @@ static status check_terms(const char *text)
     }
 }
 
-/* Rejects options that the equation or variant does not have. */
 static status misplaced(const struct problem *p)
 {
     static const char *const unified[] = {"terms", "norm", "area"}, *const ghost[] = {"head-map", "lambda", "gamma"};
     bool four = problem_number(p, "equation") == 4;
-
     if (problem_given(p, "variant") && problem_given(p, "equation"))
         return bad_input("option --equation: found beside --variant final, expected one of them");
     if (problem_given(p, "group-width") && !problem_given(p, "variant"))
@@ -95,7 +90,6 @@ static status misplaced(const struct problem *p)
     return status_ok();
 }
 
-/* Windows of K x K must tile the grid, and have no dilation. */
 static status check_windows(const struct problem *p, size_t K)
 {
     if (p->grid.size[0] % K || p->grid.size[1] % K)
@@ -112,7 +106,6 @@ static status derive(struct problem *p)
     size_t K = lookup_size(&names, "K"), offsets;
     bool windows = lookup_choice(&names, "area") == 1;
     status s = names.error;
-
     if (!s.code) s = misplaced(p);
     if (s.code) return s;
     if (K % 2 == 0) return bad_input("option --kernel: found %zu, expected an odd number", K);
@@ -123,8 +116,6 @@ static status derive(struct problem *p)
     s = problem_set_size(p, "T", offsets * offsets);
     return s.code ? s : derive_head_channels(p);
 }
-
-/* ---- the problem ----------------------------------------------------------- */
 
 static status resolve(void *params, const struct problem *p)
 {
@@ -149,12 +140,10 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* Rejects incomplete groups, and powers in Eq. 8 without a value. */
 static status check(const struct problem *p)
 {
     struct elsa_problem e;
     status s = resolve(&e, p);
-
     if (s.code) return s;
     if (!e.equation && e.heads.Q % e.g)
         return bad_input("tensor conv_w: found %zu output channels, expected a multiple of %zu", e.heads.Q, e.g);
@@ -185,8 +174,6 @@ void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
     if (norm == ELSA_SOFTMAX) softmax(filter, entries);
     if (norm == ELSA_FILTER) layer_norm(filter, NULL, NULL, entries, 1e-10);
 }
-
-/* ---- tables that a plan keeps ---------------------------------------------- */
 
 void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p)
 {
@@ -221,12 +208,9 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
     for (size_t in = 0; in < p->heads.N * p->entries; in++) area->offset[in] = (int)(in % p->entries);
 }
 
-/* ---- cost ------------------------------------------------------------------ */
-
 double elsa_pairs(const struct elsa_problem *p)
 {
     double pairs = 1;
-
     if (p->windows) return (double)p->heads.N * (double)p->entries;
     for (int a = 0; a < 2; a++) {
         size_t size = p->grid.size[a];
@@ -242,7 +226,6 @@ double elsa_multiply_adds(const struct elsa_problem *p, double pairs)
 {
     double N = (double)p->heads.N, C = (double)p->heads.C, Q = (double)p->heads.Q, h = (double)p->heads.h;
     double all = N * (double)p->entries, near = elsa_pairs(p), each;
-
     if (p->equation == 4) {
         each = pairs * C + (p->terms.qk ? near * C + all * h : 0);
         each += (p->terms.qr ? all * h * C : 0) + (p->terms.rk ? near * h * C : 0);

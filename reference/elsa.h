@@ -64,17 +64,13 @@
  * taken within heads; the paper does not mention heads there.  The filter norm divides by the deviation over n; the
  * code that it comes from divides by that over n - 1, then scales and shifts.  scale is a free parameter. */
 
-#ifndef TWICETOLD_ELSA_H
-#define TWICETOLD_ELSA_H
-
+#pragma once
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration elsa;
 
@@ -104,8 +100,6 @@ HEADS_FIRST(struct elsa_problem);
 /* Norm of Eq. 4, in place.  The filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);
 
-/* ---- tables that a plan keeps -------------------------------------------- */
-
 /* The area of each token, and in Eq. 4 the offset of each token in it. */
 struct elsa_area {
     struct neighbours around;   /* its table [N][K^2] holds the area, a neighbourhood or a window */
@@ -116,15 +110,12 @@ struct elsa_area {
 void elsa_area_prepare(struct elsa_area *area, struct arena *arena, const struct elsa_problem *p);
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
-/* ---- steps that the naive and the plain form share ------------------------- */
-
 /* Inline, so that the counting build counts their multiplications. */
 
 /* hp and kp [N][Q]: both scale q o k; in Eq. 6 scale q and scale k. */
 static inline void elsa_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
 {
     size_t count = p->heads.N * p->heads.Q;
-
     if (p->equation == 6)
         for (size_t i = 0; i < count; i++) {
             hp[i] = p->scale * q[i];
@@ -140,7 +131,6 @@ static inline void elsa_terms(real *filter, const real *q, const real *k, const 
                               size_t a, size_t i, const struct elsa_problem *p)
 {
     size_t C = p->heads.C, c = p->heads.c, h = p->heads.h, T = p->T, entries = p->entries;
-
     for (size_t n = 0; n < entries; n++) {
         int j = area->around.token[i * entries + n];
         size_t t = (size_t)area->offset[i * entries + n];
@@ -161,16 +151,10 @@ static inline void elsa_terms(real *filter, const real *q, const real *k, const 
     }
 }
 
-/* ---- cost ------------------------------------------------------------------ */
-
 /* Pairs of a token and a token of its area, both on the grid. */
 double elsa_pairs(const struct elsa_problem *p);
 
 /* Multiply-adds of all images with projections, for a form that applies weights to this many pairs of tokens. */
 double elsa_multiply_adds(const struct elsa_problem *p, double pairs);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -37,7 +37,6 @@ static status derive(struct problem *p)
 {
     size_t s = problem_size(p, "s"), h = problem_size(p, "h"), tokens = problem_size(p, "B");
     status result = derive_head_channels(p);
-
     if (result.code) return result;
     for (int a = 0; a < 2; a++)
         if (!size_multiply(&tokens, tokens, (p->grid.size[a] + s - 1) / s * s) || tokens > INT_MAX)

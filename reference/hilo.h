@@ -17,9 +17,9 @@
  *              low_i = l_proj z_i + l_proj_b
  *     Eq. 6    y_i = [high_i; low_i]
  *
- * Attention is computed head by head.  The rows of h_qkv make query, key and value, those of l_kv key and value.  With
- * --pooled-queries (A.4), q is made from x~ too; low then has one row per window and is interpolated bilinearly to the
- * tokens (align_corners = false).  Values are dimensionless.
+ * The rows of h_qkv make query, key and value, those of l_kv key and value.  With --pooled-queries (A.4), q is made
+ * from x~ too; low then has one row per window and is interpolated bilinearly to the tokens (align_corners = false).
+ * Values are dimensionless.
  *
  *     x       [B][N][C]                            y        [B][N][C]
  *     h_qkv   [3hd][C],  h_qkv_b [3hd] or absent   h_proj   [hd][hd], h_proj_b [hd] or absent
@@ -60,16 +60,12 @@
  * padded first, as in the authors' detection code, so the softmax counts the padding, with or without biases.  A.4 does
  * not say how to interpolate; we choose bilinear. */
 
-#ifndef TWICETOLD_HILO_H
-#define TWICETOLD_HILO_H
-
+#pragma once
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration hilo;
 
@@ -94,8 +90,4 @@ void hilo_maps_load(struct hilo_maps *maps, const struct hilo_problem *p);
 /* Multiply-adds of the projections of the whole batch, if a form projects this many tokens of an image: N or M. */
 double hilo_projections(const struct hilo_problem *p, size_t tokens);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

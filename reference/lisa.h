@@ -22,9 +22,9 @@
  *
  * R is Toeplitz: R_ij = e[j - i], one entry per offset (grid.h).  In Eq. 10, i - n is taken modulo the grid on every
  * axis.  With --kernel, Eq. 10 has local kernels (Tab. 3c): a centred window of odd sizes, row-major.  Entry m stands
- * at the offset i - n = step(m), from -(size/2) to size/2 on every axis, as in any convolution.  Key and value off the
- * grid are zero; nothing wraps.  The window may be larger than the grid; entries that no pair of tokens reaches have no
- * effect.  Values are dimensionless.
+ * at the offset i - n = step(m), from -(size/2) to size/2 on every axis.  Key and value off the grid are zero; nothing
+ * wraps.  The window may be larger than the grid; entries that no pair of tokens reaches have no effect.  Values are
+ * dimensionless.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
@@ -67,14 +67,10 @@
  * can be read as a convolution along the flattened tokens.  The paper gives only the size of the local kernels of Tab.
  * 3c; zero padding off the grid is our choice. */
 
-#ifndef TWICETOLD_LISA_H
-#define TWICETOLD_LISA_H
-
+#pragma once
 #include "runtime/heads.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration lisa;
 
@@ -99,8 +95,4 @@ HEADS_FIRST(struct lisa_problem);
  * window those that stay on the grid. */
 double lisa_pairs(const struct lisa_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -60,7 +60,6 @@ static status resolve(void *params, const struct problem *p)
     return names.error.code ? names.error : s;
 }
 
-/* Rejects powers of the ghost head without a value. */
 static status check(const struct problem *p)
 {
     struct msa_problem m;

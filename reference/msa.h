@@ -62,16 +62,12 @@
  * own, over the offsets of the grid; this equals doubled heads if the rows are equal over each half of a head's
  * channels. */
 
-#ifndef TWICETOLD_MSA_H
-#define TWICETOLD_MSA_H
-
+#pragma once
 #include "runtime/ghost.h"
 #include "runtime/heads.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration msa;
 
@@ -88,8 +84,4 @@ HEADS_FIRST(struct msa_problem);
 /* The projections, and for every image 2 C per pair of tokens, 3 C with a ghost head. */
 double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

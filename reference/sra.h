@@ -37,16 +37,12 @@
  * same matrix as a convolution with stride s and a bias, as in the authors' code.  Norm is the layer norm with gain and
  * bias. */
 
-#ifndef TWICETOLD_SRA_H
-#define TWICETOLD_SRA_H
-
+#pragma once
 #include "runtime/linear.h"
 #include "runtime/lookup.h"
 #include "runtime/windows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration sra;
 
@@ -69,8 +65,4 @@ void sra_maps_load(struct sra_maps *maps, const struct sra_problem *p);
 /* Multiply-adds of projections, convolution and attention, without the norm. */
 double sra_multiply_adds(const void *params);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

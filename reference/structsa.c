@@ -99,8 +99,6 @@ const struct declaration structsa = {
     .resolve = resolve,
 };
 
-/* ---- windows and filters --------------------------------------------------- */
-
 void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, enum lifetime filters,
                               const struct structsa_problem *p)
 {

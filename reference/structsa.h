@@ -52,15 +52,11 @@
  * not be a cube, and every axis has its own stride (the paper's videos stride in space only).  In Eq. 4 and 5 all heads
  * share the detectors and aggregators; the paper leaves this open. */
 
-#ifndef TWICETOLD_STRUCTSA_H
-#define TWICETOLD_STRUCTSA_H
-
+#pragma once
 #include "runtime/heads.h"
 #include "runtime/neighbours.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration structsa;
 
@@ -94,8 +90,4 @@ void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, e
                               const struct structsa_problem *p);
 void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -188,7 +188,6 @@ function live_figure(place) {
     let library = null, sheet = draw_picture(settings.picture), waiting = 0, racing = null;
     let state = null, row = 0.5, column = 0.5;          /* the query, as a share of the side */
 
-    /* Step 1: the elements. */
     const panels = element("div", { class: "maps" }), track = element("div", { class: "track" });
     const said = element("p", { class: "said", "aria-live": "polite" }, " ");
     const result = element("p", { class: "said", "aria-live": "polite" });
@@ -229,7 +228,6 @@ function live_figure(place) {
         return { y: of(row), x: of(column), i: of(row) * settings.E + of(column) };
     }
 
-    /* Step 2: what there is to see. */
     function change() {
         clearTimeout(waiting);
         waiting = setTimeout(compute, 30);
@@ -348,22 +346,21 @@ function live_figure(place) {
         }
     }
 
-    /* Step 3: the race, one run after another, so that the page can be used between them. */
-    async function race(sides = scene.race.sides) {
+    /* One run after another, so that the page can be used between them. */
+    async function race() {
         const points = { naive: [], fast: [] }, over = {};
         const mine = racing = {};
         start.textContent = "Stop";
-        for (const E of sides)
+        for (const E of scene.race.sides)
             for (const form of ["naive", "fast"]) {
                 await new Promise(resolve => setTimeout(resolve, 10));
-                if (racing !== mine) return points;
+                if (racing !== mine) return;
                 if (over[form]) continue;
                 over[form] = !measure(points[form], E, form);
                 track.replaceChildren(chart(points, scene.race.sides));
                 result.textContent = outcome(points);
             }
         stop();
-        return points;
     }
 
     function stop() {
@@ -392,16 +389,14 @@ function live_figure(place) {
 
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
-    /* Step 4: the module, when it is nearly in sight. */
-    place.begin = () => open_module().then(opened => {
-        library = opened;
-        compute();
-    }).catch(error => { said.textContent = `It cannot be shown: ${error.message}`; });
-    place.race = race;
+    /* The module, when it is nearly in sight. */
     new IntersectionObserver((entries, watch) => {
         if (!entries.some(entry => entry.isIntersecting)) return;
         watch.disconnect();
-        place.begin();
+        open_module().then(opened => {
+            library = opened;
+            compute();
+        }).catch(error => { said.textContent = `It cannot be shown: ${error.message}`; });
     }, { rootMargin: "300px" }).observe(place);
 }
 

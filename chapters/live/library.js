@@ -39,7 +39,6 @@ async function library_open(bytes) {
         const at = must(c.live_plan(live));
         return {
             form,
-            load: () => must(!c.live_load(at)),
             run: (times = 1) => must(!c.live_run(live, at, times)),
             multiply_adds: c.live_multiply_adds(live, at),
             bytes: c.live_bytes(at),

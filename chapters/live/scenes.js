@@ -112,8 +112,8 @@ function widen_maps(wide, shown, C) {
 
 /* [N][N]: the weight of token j for query i.  `from` is the channel of x where the impulses begin,
  * `to` that of y where they come out. */
-function kernels(wide, N, M, from, to, form = "fast") {
-    const plan = wide.plan(form), width = wide.size.x[2], out = wide.size.y[2];
+function kernels(wide, N, M, from, to) {
+    const plan = wide.plan("fast"), width = wide.size.x[2], out = wide.size.y[2];
     const all = new Float32Array(N * N);
     for (let first = 0; first < N; first += M) {
         const { x } = wide.tensor;

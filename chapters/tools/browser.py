@@ -123,8 +123,6 @@ async function use_figure(figure, name) {
 '''
 
 
-# ---- Chromium
-
 def run(program, *options, fonts=None):
     """(what Chromium printed, what it said besides).  Virtual time: it waits for scripts, but not for pauses."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
@@ -147,7 +145,6 @@ def run(program, *options, fonts=None):
 
 @functools.cache
 def chromium():
-    """The Chromium that runs here."""
     program = next(filter(shutil.which, ('chromium', 'chromium-browser', 'google-chrome')), None)
     if not program:
         raise Wrong('Chromium is missing (Debian: apt-get install chromium)')
@@ -167,10 +164,7 @@ def print_pdf(page, out):
     os.replace(out + '.new', out)
 
 
-# ---- The bound book
-
 def bind(folder, named):
-    """Bind the book without sources, with the figures of a book next to it."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.redirect_stdout(None):
         pages.bind(folder, named, sources=False)

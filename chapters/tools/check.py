@@ -28,8 +28,6 @@ def unfenced(lines):
             yield number, text
 
 
-# ---- Excerpts, links, contents
-
 def excerpts_are_fresh(page):
     marks = sum(bool(re.match('<!-- (code|table):', text)) for text in lines_of(page))
     try:
@@ -52,7 +50,6 @@ def links_of(lines):
 
 
 def anchors(lines):
-    """The anchors that the headings of a page get."""
     for _, text in unfenced(lines):
         if re.match('#+ ', text):
             text = re.sub(r'\]\([^)]*\)', '', text.lower().lstrip('#').strip())
@@ -91,8 +88,6 @@ def is_listed(page):
     listed = f'({page}' in '\n'.join(lines_of('book.md'))
     return answer(f'{page}: is in the contents', [] if listed else [f'book.md: {page} is not in the contents'])
 
-
-# ---- Claims
 
 def results(reports):
     """{TEST or SUITE/TEST: whether it passed wherever it ran}; tests of suites that only FULL=1 runs count as passed."""
@@ -134,8 +129,6 @@ def claims_are_proved(page, passed):
         wrong += [f'{place}: {what}' for what in claim_mistakes(cells, passed)]
     return answer(f'{page}: its {len(rows)} claims are proved by tests that passed', wrong)
 
-
-# ---- Statement tables
 
 def unwritten(cell):
     return [f'no test {name}' for name in re.findall('`([^`]*)`', cell) if name not in test_addresses()]

@@ -58,12 +58,10 @@ def header(level, text, identifier):
 
 
 def box(kind, content, classes, attributes=()):
-    """A Div or a Span."""
     return {'t': kind, 'c': [['', classes, list(attributes)], content]}
 
 
 def plain(node):
-    """The words of a tree."""
     if isinstance(node, list):
         return ''.join(map(plain, node))
     kind = kind_of(node)
@@ -398,7 +396,6 @@ class Suite:
         return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
 
     def row(self):
-        """Its row in the list of all suites."""
         cells = []
         for precision in ('float', 'double', 'exact'):
             tests = self.results.get(precision)

@@ -100,7 +100,6 @@ class Print:
 
 
 def bare(words):
-    """The words of a heading without links and fonts."""
     return ' '.join(re.sub('</?(a|code|span)[^>]*>', '', words).split())
 
 
@@ -172,7 +171,6 @@ def table_of(name):
 
 
 def records(name, **only):
-    """Rows of a table in figures/ with these values."""
     names, rows, _ = read_table(table_of(name))
     rows = [dict(zip(names, row)) for row in rows]
     return [row for row in rows if all(row[key] == value for key, value in only.items())]
@@ -200,7 +198,6 @@ def image(folder, name, file=None, cut=None):
 
 
 def ratio(x):
-    """Two or three digits."""
     if x < 1000:
         return f'{x:.1f}' if x < 10 else f'{x:.0f}'
     return f'{round(x, -1 if x < 10000 else -2):,.0f}'.replace(',', ' ')

@@ -282,7 +282,6 @@ def learn_hows():
 
 
 def cells_of(row):
-    """The cells of a row of a Markdown table."""
     row = re.sub(r'^\s*\||(?<!\\)\|\s*$', '', row)
     return [cell.strip() for cell in re.split(r'(?<!\\)\|', row)]
 
@@ -309,7 +308,6 @@ def claim_rows(page):
 
 
 def claimed(row):
-    """A row of a page's own table of claims."""
     if re.fullmatch('[|: -]*', row):
         return '|---|---|---|---|---|'
     cells = claim_cells(row)
@@ -359,7 +357,6 @@ def exercises(chapter, part='Question'):
 
 
 def answers():
-    """The answers of all chapters, each chapter's under its title."""
     pages = sorted(glob.glob('chapters/[0-9]*-*.md'))
     return '\n\n'.join(f'#{lines_of(page)[0]}\n\n{exercises(re.search("[0-9]+", page)[0], "Answer")}' for page in pages)
 

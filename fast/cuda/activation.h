@@ -3,9 +3,7 @@
  * y[at] gets the bias b[at / each % count]: `each` is 1 if the channels of y are adjacent, and the size of a plane if y
  * has a plane for each channel. */
 
-#ifndef TWICETOLD_FAST_CUDA_ACTIVATION_H
-#define TWICETOLD_FAST_CUDA_ACTIVATION_H
-
+#pragma once
 #include "device.h"
 
 enum activation { IDENTITY, GELU, LOGISTIC };
@@ -35,5 +33,3 @@ static inline void activate(struct device *d, enum activation a, array<real> y, 
     else if (a == LOGISTIC) LAUNCH(d, bias_and_activation<LOGISTIC>, blocks, 256, 0, y, b, numbers, each, count);
     else LAUNCH(d, bias_and_activation<IDENTITY>, blocks, 256, 0, y, b, numbers, each, count);
 }
-
-#endif

@@ -4,10 +4,10 @@
  *     z_nr   <- gate_nr sum_g E_rg mean of z_r over box g around n
  *     y_nd    = sigma(sum_r u5_dr z_nr + b_d)                 a product, and activation.h
  *
- * The versions differ in the middle line.
+ * Versions of the middle line:
  *
- *   cuda1   The equation: a thread for each pooled number sums over all tokens of its boxes.  Adjacent threads are
- *           adjacent components with different boxes: a request of a warp can touch 32 sectors.
+ *   cuda1   The equation: a thread for each pooled number.  Adjacent threads are adjacent components with different
+ *           boxes: a request of a warp can touch 32 sectors.
  *   cuda2   The tokens of a component are contiguous (a plane).  Adjacent threads are adjacent tokens with the same
  *           box: a request touches 4 sectors, or 5 if not aligned.
  *   cuda3   Prefix sums along rows, by shuffles in a warp; then sums down the columns of what lies between the left and
@@ -96,7 +96,6 @@ __global__ void patched(layer p, array<real> patches, reals mean, int C, size_t 
 void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 {
     size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
-
     LAUNCH_EACH(on, averaged, all * C, layer_of(p), on->mean, on->x, (int)C, all * C);
     LAUNCH_EACH(on, patched, all * C * 9, layer_of(p), on->patches, on->mean, (int)C, all * C * 9);
     device_product(on, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
@@ -414,7 +413,6 @@ __global__ void plane_kept(layer p, array<real> z, reals edges, reals map, reals
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-/* True if a version uses the passes of cuda3. */
 bool by_passes(int version, const struct chopd_problem *p)
 {
     return version == 3 || (version > 3 && plane_bytes(p, 1) > shared_limit());
@@ -432,7 +430,6 @@ template <int version> void prepare(struct chopd_device *on, const struct chopd_
 {
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s;
     size_t direct = version < 3;
-
     device_tensor(on, &on->u4, "u4", &p->u4, C, R);
     device_tensor(on, &on->u5, "u5", &p->u5, D, R);
     device_tensor(on, &on->b, "b", &p->b, D);
@@ -458,7 +455,6 @@ template <int version> void prepare(struct chopd_device *on, const struct chopd_
 template <int version> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
 {
     size_t H = p->H, W = p->W, boxes = version < 3 ? 0 : p->R * p->G;
-
     for (size_t at = 0; at < boxes; at++) box_edges(on->edges_host + at * EDGES, p->boxes + 4 * at, p->mix[at], p);
     device_upload(on, on->edges, on->edges_host, boxes * EDGES);
     for (size_t t = 0; t < H + W; t++) {
@@ -473,7 +469,6 @@ template <int version> array<real> pool(struct chopd_device *on, const struct ch
 {
     const layer sizes = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
-
     if (version < 3) {
         LAUNCH_EACH(on, each_pooled<version == 2>, outputs, sizes, on->pooled, on->z, on->boxes, on->mix, on->map,
                     on->taps, outputs);
@@ -493,16 +488,10 @@ template <int version> array<real> pool(struct chopd_device *on, const struct ch
 template <int version> void run(struct chopd_device *on, const struct chopd_problem *p)
 {
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R;
-
-    /* Step 1: phi's map, and channels to components. */
     phi(on, p, version > 1);
     if (version > 1) device_product(on, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
     else device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
-
-    /* Step 2: every component pools over its boxes. */
     array<real> pooled = pool<version>(on, p);
-
-    /* Step 3: components to channels, and sigma. */
     if (version > 1) device_product(on, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
     else device_product(on, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);

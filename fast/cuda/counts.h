@@ -10,16 +10,13 @@
  *
  * Settings and results belong to the calling thread. */
 
-#ifndef TWICETOLD_FAST_CUDA_COUNTS_H
-#define TWICETOLD_FAST_CUDA_COUNTS_H
-
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "../../reference/runtime/linkage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct launch_counts {
     const char *kernel;
@@ -50,8 +47,4 @@ const char *emulator_device_name(int at);
 size_t emulator_launches(void);
 const struct launch_counts *emulator_launch(size_t at);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -1,7 +1,7 @@
 /* device.h -- the language of kernels and of the functions that launch them
  *
- * nvcc compiles the .cu files for a GPU, g++ for the emulator (emulator.h).  All differences are in this header,
- * device_gpu.cu and device_host.cc:
+ * nvcc compiles the .cu files for a GPU, g++ for the emulator.  All differences are in this header, device_gpu.cu and
+ * device_host.cc:
  *
  *     array<real>                         pointer to device memory; checks its bounds when emulated
  *     SHARED(real, tile, 1056);           shared memory of a block; as a parameter, shared<real>
@@ -14,9 +14,7 @@
  * The state of every CUDA form is derived from `device`.  Prepare declares its arrays and the first load allocates
  * them, so a run allocates nothing.  After the first error all calls do nothing: a form checks once, at its end. */
 
-#ifndef TWICETOLD_FAST_CUDA_DEVICE_H
-#define TWICETOLD_FAST_CUDA_DEVICE_H
-
+#pragma once
 #include "../../reference/runtime/plan.h"
 
 /* 1 if the target of this compilation has tensor cores for TF32 and BF16. */
@@ -265,7 +263,6 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
     } while (0)
 #endif
 
-/* One thread for each item. */
 #define LAUNCH_EACH(d, kernel, items, ...) LAUNCH(d, kernel, device_blocks(items, 128), 128, 0, __VA_ARGS__)
 
 /* ---- forms ------------------------------------------------------------------------------ */
@@ -315,5 +312,3 @@ template <auto RUN> status device_form_run(struct plan *plan, real *y, const rea
     const struct form id = {name, sizeof(struct state_type), device_form_prepare<prepare>, device_form_load<load>, \
                             device_form_run<run>, [](struct plan *p) { device_release((struct device *)p->state); }, \
                             multiply_adds}
-
-#endif

@@ -2,8 +2,7 @@
  *
  * fc has M N C D weights, each used in one product per image.
  *
- *   cuda1   The equation: a thread for each output.  Adjacent threads are adjacent output channels, whose weights are
- *           adjacent.  Each image reads all weights.
+ *   cuda1   The equation: a thread for each output.  Adjacent threads read adjacent weights.  Each image reads all.
  *   cuda2   A thread computes an output of IMAGES images, and so reads the weights once for all of them.
  *   cuda3   One matrix product by the library, (input token, channel) x (output token, channel).  Load permutes the
  *           weights, one input token at a time.
@@ -197,7 +196,6 @@ template <int version> void cp_run(struct cp_device *on, const struct dfc_proble
 {
     const cp_sizes sizes = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
-
     if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (version == 1) {
         LAUNCH_EACH(on, each_sum, outputs, sizes, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);

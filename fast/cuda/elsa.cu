@@ -1,7 +1,7 @@
 /* elsa.cu -- ELSA on the device
  *
  *   cuda1   The equation: a thread for each output y_ic visits its neighbours three times, for the largest logit, the
- *           sum of the weights and the mean of the values.  Each time it recomputes every logit (2 C products).
+ *           sum of the weights and the mean of the values.  Each time it recomputes every logit.
  *   cuda2   A thread for each token and head computes its logits and their softmax once and stores the weights.  A
  *           thread for each output applies them with the ghost head; the K^2 C N filters of channels are not stored.
  *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  It computes the products z = q o k of its tile and halo once,
@@ -10,8 +10,7 @@
  *   cuda4   One kernel computes all of Eq. 7 between the projections: it applies the weights from registers, with
  *           values in the same planes, and never stores them.
  *
- * A layer of dilation d is d^2 independent layers, each on a lattice of tokens.  Tiles are cut from a lattice, so a
- * halo is K/2 wide for every d.
+ * A layer of dilation d is d^2 layers, each on a lattice of tokens.  Tiles are cut from a lattice: a halo is K/2 wide.
  *
  * The final variant's convolution is a separate kernel.  cuda1 and cuda2 have a thread for each output; later versions
  * use tiles with halos if groups have 4 or a multiple of 8 channels, as in the authors' models.
@@ -79,7 +78,6 @@ __device__ inline real terms(const problem_of_elsa &p, const sources &from, size
     size_t q = (image + i) * p.width, k = (image + (valid ? j : i)) * p.width + p.C;
     size_t t = (size_t)a * p.T + embedding(p, i, n), step = (size_t)p.h * p.T;
     real dot = 0, sum = 0;
-
     for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += from.qkv[q + d] * from.qkv[k + d];
     if (valid) sum = p.scale * dot;
     for (int d = 0; p.qr && d < p.C; d++) sum += from.qkv[q + d] * from.rk[d * step + t];
@@ -91,20 +89,15 @@ __device__ inline real terms(const problem_of_elsa &p, const sources &from, size
     return sum;
 }
 
-/* The logit l_ani of all equations. */
 __device__ inline real logit(const problem_of_elsa &p, const sources &from, size_t image, int i, int n, int a)
 {
     if (p.equation == 4) return terms(p, from, image, i, n, a);
     size_t t = (size_t)a * p.entries + n, step = (size_t)p.h * p.entries;
     real sum = from.rb[t];
-
-    /* Step 1: the final variant maps its convolution. */
     if (!p.equation) {
         for (int o = 0; o < p.Q; o++) sum += from.convolved[(image + i) * p.Q + o] * from.rk[o * step + t];
         return sum;
     }
-
-    /* Step 2: the terms of the token and of its neighbour. */
     int j = neighbour(p, i, n);
     bool valid = j != OFF_GRID;
     size_t own = (image + i) * p.width, other = (image + (valid ? j : i)) * p.width;
@@ -128,7 +121,6 @@ __device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &no
     return (p.norm == ELSA_SOFTMAX ? exp(l - norm.shift) : l - norm.shift) * norm.factor;
 }
 
-/* The head of a value channel. */
 __device__ inline int head_of(const problem_of_elsa &p, int channel)
 {
     return p.by_block ? channel / p.c : channel % p.h;
@@ -380,7 +372,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
             if (NEIGHBOURS) r_other[e] = valid ? rq[at] : (real)0;
         }
 
-        /* Step 2: products of the tile and its halo.  In Eq. 6 keys instead, and the tile's queries. */
+        /* Step 2: products (Eq. 7) or keys (Eq. 6) of tile and halo.  Except in Eq. 7, also the tile's own factors. */
         if constexpr (NEIGHBOURS)
             fetch_halo<K, CHUNK>(p, t, [&](int channel, int row, int column, int j) {
                 real z = 0;
@@ -501,7 +493,6 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes<K>::pitch + token % TILE;
     int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* this thread's group among the eight */
-
     pack<real, 4> sum = {};
     for (int first = 0; first < p.g; first += EIGHT) {
         /* Step 1: products of eight channels, and their filters. */
@@ -542,7 +533,6 @@ problem_of_elsa params_of(const struct elsa_problem *p)
             p->ghost.add != nullptr, p->norm, p->scale};
 }
 
-/* True if a version uses tiles for this problem, and for the final variant's convolution. */
 bool in_tiles(const struct elsa_problem *p, int version)
 {
     return version > 2 && p->equation != 4 && p->K <= K_MOST;
@@ -586,13 +576,9 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
     sources from = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
     constexpr bool fused = version > 3;
     bool convolves = convolved_in_tiles(p, version);
-
-    /* Step 1: the final variant's convolution, if not in tiles. */
     if (!p->equation && !convolves)
         LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, params_of(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
                     rows * p->heads.Q);
-
-    /* Step 2: the filters, in some versions with all that follows. */
     if (version == 1)
         LAUNCH_EACH(on, each_output, outputs, params_of(p), on->output, from, on->factor, on->summand, outputs);
     else if (!in_tiles(p, version)) LAUNCH_EACH(on, each_filter, filters, params_of(p), on->weights, from, filters);
@@ -600,8 +586,6 @@ template <int version> void core(struct elsa_device *on, const struct elsa_probl
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
     else launch_tiles<7, fused>(on, p, convolves);
-
-    /* Step 3: the weighted values, if the weights were stored. */
     if (version > 1 && !(fused && in_tiles(p, version)))
         LAUNCH_EACH(on, each_value, outputs, params_of(p), on->output, on->qkv, on->weights, on->factor, on->summand,
                     outputs);
@@ -611,7 +595,6 @@ template <int version> void prepare(struct elsa_device *on, const struct elsa_pr
 {
     size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, T = p->equation ? p->T : p->entries;
     bool tiles = convolved_in_tiles(p, version), weights = version > 1 && !(version > 3 && in_tiles(p, version));
-
     device_heads_prepare(on, &p->heads);
     ghost_prepare(&on->ghost, &on->plan->arena, PERSISTENT, &p->ghost);
     if (p->equation) device_tensor(on, &on->rk, "rk", &p->rk, C, h, T);
@@ -645,7 +628,6 @@ __global__ void in_fours(array<real> fours, reals conv_w, size_t each, size_t co
 template <int version> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t C = p->heads.C, Q = p->heads.Q, maps = p->heads.h * p->entries, each = p->g * p->entries;
-
     ghost_load(&on->ghost, &p->ghost);
     device_upload(on, on->factor, on->ghost.factor, C * p->entries);
     device_upload(on, on->summand, on->ghost.summand, C * p->entries);

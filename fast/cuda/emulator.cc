@@ -281,7 +281,6 @@ bool complete(unsigned number)
     return false;
 }
 
-/* The error if no thread can run. */
 status deadlock()
 {
     const fiber *waits = nullptr, *ended = nullptr;

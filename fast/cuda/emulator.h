@@ -1,7 +1,7 @@
 /* emulator.h -- run kernels on the processor, with checks that no device makes; only device.h includes it
  *
- * g++ compiles the same .cu files as nvcc; this header defines CUDA's names.  The threads of a block are fibers of one
- * thread; each runs until it must wait for others.  The seed sets a random order of fibers and blocks.  Errors:
+ * The threads of a block are fibers of one thread; each runs until it must wait for others.  The seed sets a random
+ * order of fibers and blocks.  Errors:
  *
  *   - A barrier that a thread of the block misses, or that threads reach at different lines; a shuffle whose mask names
  *     an absent lane; a product on tensor cores without all lanes of the warp.
@@ -17,9 +17,7 @@
  * Not emulated: time, occupancy, registers, order and rounding of sums on tensor cores, overlap of restricted pointers,
  * blocks that wait for each other. */
 
-#ifndef TWICETOLD_FAST_CUDA_EMULATOR_H
-#define TWICETOLD_FAST_CUDA_EMULATOR_H
-
+#pragma once
 #include "../../reference/runtime/status.h"
 #include <cmath>
 #include <cstdint>
@@ -37,7 +35,6 @@ struct dim3 {
 #define __global__ static
 #define __device__ static
 #define __host__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 
 using std::exp; using std::exp2; using std::log; using std::sqrt; using std::erf;
@@ -307,5 +304,3 @@ void store(emulator::pointer<T, M> p, I index, const pack<T, W> &value, emulator
     size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), true);
     std::memcpy(p.base + i, value.element, sizeof value);
 }
-
-#endif

@@ -5,13 +5,10 @@
  *
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 
-#ifndef TWICETOLD_FAST_CUDA_HEADS_H
-#define TWICETOLD_FAST_CUDA_HEADS_H
-
+#pragma once
 #include "../../reference/runtime/heads.h"
 #include "device.h"
 
-/* Base of the form's state. */
 struct device_heads : device {
     array<real> w_qkv, b_qkv, w_o, b_o;
     array<real> qkv;                    /* [B][N][2Q + C]: query, key and value side by side */
@@ -19,7 +16,6 @@ struct device_heads : device {
     array<real> output;                 /* of the core: joined, or y if w_o is not given */
 };
 
-/* Prepare calls it. */
 static inline void device_heads_prepare(struct device_heads *on, const struct heads_problem *p)
 {
     size_t C = p->C, width = 2 * p->Q + C;
@@ -31,7 +27,6 @@ static inline void device_heads_prepare(struct device_heads *on, const struct he
     device_reals(on, &on->joined, "the heads side by side", p->w_o ? p->B : 0, p->N, C);
 }
 
-/* From on->x to on->y. */
 template <auto CORE> void device_heads_run(struct device_heads *on, const struct heads_problem *p)
 {
     size_t rows = p->B * p->N, C = p->C;
@@ -43,5 +38,3 @@ template <auto CORE> void device_heads_run(struct device_heads *on, const struct
 
 #define VERSION(id, name, state_type, prepare, load, core, multiply_adds) \
     DEVICE_FORM(id, name, state_type, prepare, load, device_heads_run<core>, multiply_adds)
-
-#endif

@@ -95,14 +95,11 @@ __global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals l
     y[at] = above + a.weight * (below - above);
 }
 
-/* ---- launches ------------------------------------------------------------------------ */
-
 template <int version> void near(struct hilo_device *on, const struct hilo_problem *p)
 {
     size_t hd = p->hd, rows = p->B * p->M;
     int T = (int)(p->s * p->s), width = (int)hd;
     rows_problem windows = {p->B * p->n, T, T, (int)(hd / p->c), (int)p->c, width, 3 * width, 3 * width, p->scale};
-
     device_linear(on, on->high_qkv, on->rows, on->h_qkv, on->h_qkv_b, rows, p->C, 3 * hd);
     rows_attend(on, version, windows, on->high_z, on->high_qkv, on->high_qkv + hd, on->high_qkv + 2 * hd);
     device_linear(on, on->high, on->high_z, on->h_proj, on->h_proj_b, rows, hd, hd);
@@ -113,7 +110,6 @@ template <int version> void far(struct hilo_device *on, const struct hilo_proble
     size_t ld = p->ld, means = p->B * p->n * p->C, R = p->pooled_queries ? p->n : p->M;
     int T = (int)(p->s * p->s), width = (int)ld;
     rows_problem image = {p->B, (int)R, (int)p->n, (int)(ld / p->c), (int)p->c, width, width, 2 * width, p->scale};
-
     LAUNCH_EACH(on, pool, means, on->pooled, on->rows, T, (int)p->C, means);
     device_linear(on, on->low_q, p->pooled_queries ? on->pooled : on->rows, on->l_q, on->l_q_b, p->B * R, p->C, ld);
     device_linear(on, on->low_kv, on->pooled, on->l_kv, on->l_kv_b, p->B * p->n, p->C, 2 * ld);
@@ -126,7 +122,6 @@ template <int version> void run(struct hilo_device *on, const struct hilo_proble
     size_t count = p->B * p->N * p->C, padded = p->B * p->M * p->C;
     plane_of_hilo plane = {(int)p->H, (int)p->W, (int)p->C, (int)p->s, (int)p->windows.rows, (int)p->windows.columns,
                            (int)p->hd};
-
     LAUNCH_EACH(on, in_windows, padded, plane, on->rows, on->x, padded);
     if (on->forks) device_fork(on->plan, device_step<far<version>>::take);
     if (p->hd) near<version>(on, p);
@@ -138,7 +133,6 @@ template <int version> void run(struct hilo_device *on, const struct hilo_proble
 template <int version> void prepare(struct hilo_device *on, const struct hilo_problem *p)
 {
     size_t B = p->B, C = p->C, M = p->M, n = p->n, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
-
     on->forks = version == 5 && hd && ld;
     device_tensor(on, &on->h_qkv, "h_qkv", &p->h_qkv, 3, hd, C);
     device_tensor(on, &on->h_qkv_b, "h_qkv_b", &p->h_qkv_b, 3, hd);

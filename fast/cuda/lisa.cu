@@ -14,8 +14,7 @@
  * Fallbacks: if a channel's circle exceeds a block's shared memory (227 KB hold 19 000 points without padding in float,
  * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
  *
- * Not used: to repeat the key's transform for each pair of latents would save its spectra, N c numbers, for half as
- * many passes again.  Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
+ * Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 
@@ -88,8 +87,6 @@ __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals w
     real sum = 0;
     for (int d = 0; d < p.D; d++) {
         real a = 0, G = bb[channel % p.c * p.D + d];
-
-        /* Step 1: one pass over the tokens, as keys and as values. */
         for (int n = 0; n < p.N; n++) {
             int entry = pair_entry(p, i, n);
             if (entry < 0) continue;
@@ -98,8 +95,6 @@ __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals w
                 a += qkv[q + ch] * qkv[k + ch] * wa[((size_t)entry * p.rows + (p.rows > 1 ? ch : 0)) * p.D + d];
             G += qkv[row + 2 * p.C + channel] * wb[(size_t)entry * p.D + d];
         }
-
-        /* Step 2: the key's bias. */
         for (int ch = 0; ba && ch < p.c; ch++) a += qkv[q + ch] * ba[ch * p.D + d];
         sum += a * G;
     }
@@ -224,7 +219,6 @@ void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
     problem_of_lisa sizes = params_of(on, p);
-
     unit_vectors(on, p);
     if (sizes.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, sizes, on->output, on->qkv, on->value, outputs);
     else LAUNCH_EACH(on, each_output, outputs, sizes, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
@@ -283,7 +277,6 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
     problem_of_lisa p = params_of(on, problem);
     size_t bytes = fused_bytes(g, heads->N, g->shift);
     size_t spectrum = heads->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);    /* reals, of a key */
-
     if (!on->fused) return core_2(on, problem);
     unit_vectors(on, problem);
     device_images(heads->B, [&](size_t first, size_t images) {
@@ -309,7 +302,6 @@ void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
     size_t entries = p->equation == 10 ? p->M : p->grid.offsets, c = p->heads.c;
-
     device_heads_prepare(on, &p->heads);
     arena_fail(&on->plan->arena, circulant_create(&on->circle, &p->grid, &p->window, p->wraps, smooth_only));
     device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
@@ -354,7 +346,6 @@ void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
 {
     struct shared_grids *g = &on->grids;
     size_t B = p->heads.B, h = p->heads.h;
-
     on->fused = fits_shared(g, p);
     if (!on->fused) return prepare_2(on, p);
     prepare_tables(on, p, p->equation != 4);
@@ -374,7 +365,6 @@ void load_2(struct lisa_device *on, const struct lisa_problem *problem)
     const struct circulant *circle = &on->circle;
     problem_of_lisa p = params_of(on, problem);
     int keys = key_kernels(p), width = all_kernels(p), values = width - keys;
-
     device_fourier_load(on, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
     device_fourier_load(on, SIGNALS, on->z, circle->tokens.axes, circle->size, problem->heads.B * problem->heads.C);
     unsigned blocks = device_blocks((size_t)p.points * keys, THREADS);

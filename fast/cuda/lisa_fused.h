@@ -3,13 +3,10 @@
  * A block holds the circles of a few channels of one head in shared memory.  See lisa.cu for the idea, shared_fft.h for
  * the transform, fast/circulant.h for offsets and circles. */
 
-#ifndef TWICETOLD_FAST_CUDA_LISA_FUSED_H
-#define TWICETOLD_FAST_CUDA_LISA_FUSED_H
-
+#pragma once
 #include "../circulant.h"
 #include "shared_fft.h"
 
-/* Parameters of every kernel. */
 struct problem_of_lisa {
     int N, h, c, C, D, pairs;
     int grid[GRID_AXES], window[GRID_AXES], entries[GRID_AXES];     /* sizes of token grid, local kernel and table */
@@ -18,8 +15,6 @@ struct problem_of_lisa {
     int rows;                   /* of the key's table: c, or 1 if all channels share one */
     int tables;                 /* columns of Eq. 4's table; 0 for other equations */
 };
-
-/* ---- table entries and circles ------------------------------------------------------ */
 
 /* The table entry on an axis for offset i - n, negative if there is none. */
 __device__ inline int axis_entry(const problem_of_lisa &p, int axis, int offset)
@@ -100,8 +95,6 @@ __device__ inline point kernel_point(const problem_of_lisa &p, reals table, int 
     return share * point{re, im};
 }
 
-/* ---- kernels ----------------------------------------------------------------------- */
-
 /* Layout in shared memory: groups of 1 << shift channels (lanes) of one head. */
 struct shared_grids { struct shared_fft fft; int shift, groups; };
 
@@ -113,7 +106,6 @@ __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, arr
     shared<real> grid = memory + 2 * g.fft.turns;
     int numbers = p.points << shift;
     size_t to = ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
         int row = (blockIdx.x << shift) + (e & ((1 << shift) - 1));
@@ -132,7 +124,6 @@ __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spe
     int lanes = 1 << g.shift, numbers = p.points << g.shift;
     size_t image = blockIdx.z / 2, from = (1 + blockIdx.z % 2) * p.C + blockIdx.y * p.c;
     size_t to = (((size_t)blockIdx.z * p.h + blockIdx.y) * g.groups + blockIdx.x) * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) {
         int token = circle_token(p, e >> g.shift), ch = blockIdx.x * lanes + (e & (lanes - 1));
@@ -175,14 +166,12 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     size_t item = image * p.h + blockIdx.y, key = (2 * image * p.h + blockIdx.y) * g.groups * numbers;
     bool common = p.rows == 1;
     size_t kernel = common ? (size_t)pair * p.points : pair * g.groups * numbers;
-
     shared_fft_fetch(g.fft, memory, turns);
     for (int group = 0; group < g.groups; group++) {
-        /* Step 1: convolve a group of keys. */
         convolve(p, g, grid, memory, spectra + 2 * (key + group * numbers),
                  kernels + 2 * (kernel + (common ? 0 : group * numbers)), common, ba, group, pair);
 
-        /* Step 2: products with the query, summed over the lanes.  All threads of a warp take part in the shuffles. */
+        /* Products with the query, summed over the lanes.  All threads of a warp take part in the shuffles. */
         for (int first = 0; first < p.N << g.shift; first += blockDim.x) {
             int e = first + threadIdx.x, i = e >> g.shift, ch = group * lanes + (e & (lanes - 1));
             point sum = {0, 0};
@@ -215,10 +204,9 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
 
     shared_fft_fetch(g.fft, memory, turns);
     for (int pair = 0; pair < p.pairs; pair++) {
-        /* Step 1: convolve the values with two latents. */
         convolve(p, g, grid, memory, spectra + 2 * value, kernels + 2 * (size_t)pair * p.points, true, bb, group, pair);
 
-        /* Step 2: weigh with a.  Each sum belongs to one thread for all pairs. */
+        /* Weigh with a.  Each sum belongs to one thread for all pairs. */
         for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
             int i = e >> g.shift;
             point by = point_of(load<2>(a, 2 * ((item * p.pairs + pair) * p.N + i)));
@@ -229,8 +217,6 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
         }
         __syncthreads();                    /* the grid is free again */
     }
-
-    /* Step 3: write the sums. */
     for (int e = threadIdx.x; e < p.N << g.shift; e += blockDim.x) {
         int ch = group * lanes + (e & (lanes - 1));
         if (ch < p.c) y[(image * p.N + (e >> g.shift)) * p.C + blockIdx.y * p.c + ch] = sums[e];
@@ -277,5 +263,3 @@ __global__ void tiled(problem_of_lisa p, array<real> y, reals qkv, reals e)
     for (int d = 0; d < CHANNELS; d++)
         if (query && d < p.c) y[(image + i) * p.C + channel + d] = sum[d];
 }
-
-#endif

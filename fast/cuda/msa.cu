@@ -119,7 +119,6 @@ struct ghost_arrays {
     reals factor, summand;
 };
 
-/* The nth value channel of a head. */
 __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
 {
     return p.own_channels ? head * p.c + n : head + n * p.h;
@@ -150,8 +149,6 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
     size_t image = at / C / p.map.tokens * p.map.tokens;
     size_t q = (image + i) * p.width + head * p.c;
     int window = token_window(p.map, i), side = seam_side(p.map, window, token_entry(p.map, i));
-
-    /* Step 1: the largest score. */
     real top = LOWEST;
     for (int e = 0; e < p.map.entries; e++) {
         int j = window_token(p.map, window, e);
@@ -159,7 +156,7 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
         top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
     }
 
-    /* Step 2: the weights and weighted values.  The ghost summands bypass the softmax. */
+    /* The ghost summands bypass the softmax. */
     real sum = 0, mean = 0, plain = 0;
     for (int e = 0; e < p.map.entries; e++) {
         int j = window_token(p.map, window, e);
@@ -282,8 +279,6 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
     fetch_row(q, qkv, (query.image + query.i) * p.width + channel, p.c, p.scale);
     for (int first = 0; first < p.map.entries; first += TILE) {
         int keys = p.map.entries - first < TILE ? p.map.entries - first : TILE;
-
-        /* Step 1: fetch a tile. */
         for (int n = threadIdx.x; n < keys * p.c; n += BLOCK) {
             size_t row = (query.image + window_token(p.map, query.window, first + n / p.c)) * p.width;
             k[n] = qkv[row + C + channel + n % p.c];
@@ -291,7 +286,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
         }
         __syncthreads();
 
-        /* Step 2: all threads of a warp read the same word, which takes one cycle. */
+        /* All threads of a warp read the same word, which takes one cycle. */
         for (int key = 0; query.valid && key < keys; key++) {
             int j = window_token(p.map, query.window, first + key);
             if (seam_side(p.map, query.window, first + key) != query.side) continue;
@@ -493,11 +488,9 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
         fetch_words<P, CHANNELS>(k, v, p, qkv, image, window, first, channel);
         __syncthreads();
         if (first_query < p.map.entries) {        /* all of a warp or none */
-            /* Step 1: scores of 16 queries and 32 keys. */
             float score[KEYS / 8][4];
             score_keys(score, query, k, 0);
 
-            /* Step 2: windows, sides and position biases. */
             UNROLL for (int n = 0; n < KEYS / 8; n++)
                 UNROLL for (int e = 0; e < 4; e++) {
                     int key = first + 8 * n + threadIdx.x % 4 * 2 + e % 2;
@@ -505,8 +498,6 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
                     if (!meets) score[n][e] = -INFINITY;
                     else if (p.tables) score[n][e] += bias(p, rpe, i[e / 2], window_token(p.map, window, key), head);
                 }
-
-            /* Step 3: the weights, and the weighted values. */
             weigh(score, query);
             gather_values(query, score, v, 0);
         }

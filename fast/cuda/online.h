@@ -3,9 +3,7 @@
  * A query and its weighted sum of values stay in a thread's registers, for heads of up to CHANNELS channels.  Registers
  * cannot be indexed at run time: loops over them have the constant length CHANNELS and a condition inside. */
 
-#ifndef TWICETOLD_FAST_CUDA_ONLINE_H
-#define TWICETOLD_FAST_CUDA_ONLINE_H
-
+#pragma once
 #include "device.h"
 
 /* Before a loop that indexes registers, if nvcc does not unroll it without being asked. */
@@ -84,5 +82,3 @@ __device__ inline void attend(softmax_state<CHANNELS> &g, const real (&q)[CHANNE
             }
     }
 }
-
-#endif

@@ -3,14 +3,10 @@
  * nvcc compiles this folder and its dependencies into libtwicetold-cuda.so, one for each precision.  The program loads
  * it if it is present (reference/cli/devices.h): one build serves machines with and without a device. */
 
-#ifndef TWICETOLD_FAST_CUDA_PLUGIN_H
-#define TWICETOLD_FAST_CUDA_PLUGIN_H
-
+#pragma once
 #include "versions.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct cuda_plugin {
     size_t real_bytes, plan_bytes;      /* sizeof(real) and sizeof(struct plan) in the plug-in, to be compared */
@@ -20,7 +16,6 @@ struct cuda_plugin {
     status (*choose)(int device, size_t allowed);
     const char *(*name)(void);          /* of that device */
 
-    /* Device memory of a plan. */
     size_t (*bytes)(const struct plan *plan);
 
     /* Later runs of this plan copy neither x nor y, and use the last x on the device.  For measuring only. */
@@ -30,8 +25,4 @@ struct cuda_plugin {
 /* The only name that the plug-in exports. */
 __attribute__((visibility("default"))) const struct cuda_plugin *twicetold_cuda_plugin(void);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -1,9 +1,8 @@
 /* requests.h -- group accesses of emulated threads into requests of warps
  *
- * On a device the threads of a warp run in step.  Emulated threads run one after another, so accesses are collected
- * into requests.  A request is the nth access of all lanes to one memory at one source line since the warp's last
- * synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live lanes have made it, or
- * as partial at the next synchronization.
+ * Emulated threads run one after another.  A request is the nth access of all lanes to one memory at one source line
+ * since the warp's last synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live
+ * lanes have made it, or as partial at the next synchronization.
  *
  * This equals the device's request if between synchronizations all lanes reach a line equally often, or end.  A lane
  * that skips iterations of a loop is grouped too early: fewer and fuller requests than on a device.  Bytes asked and
@@ -16,9 +15,7 @@
  * inferred.  An access of 32 bytes counts as two of 16.  Without a source for stores and atomics, only banks limit
  * them.  This model was not compared with a device. */
 
-#ifndef TWICETOLD_FAST_CUDA_REQUESTS_H
-#define TWICETOLD_FAST_CUDA_REQUESTS_H
-
+#pragma once
 #include "counts.h"
 #include "device.h"
 #include <deque>
@@ -74,5 +71,3 @@ private:
 };
 
 } // namespace emulator
-
-#endif

@@ -14,9 +14,7 @@
  * Fallbacks: heads of more than 64 channels use 1 instead of 2 and 3.  Version 4 uses 3 for heads of more than 256
  * channels in groups of 4 rows, or 64 in groups of 16; half as many in double. */
 
-#ifndef TWICETOLD_FAST_CUDA_ROWS_H
-#define TWICETOLD_FAST_CUDA_ROWS_H
-
+#pragma once
 #include "device.h"
 
 namespace {
@@ -44,15 +42,11 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
     int channels = p.heads * p.c, channel = (int)(at % channels), first = channel / p.c * p.c;
     size_t row = at / channels, group = row / p.queries;
     if (group >= p.groups) return;
-
-    /* Step 1: the largest score. */
     real top = 0;
     for (int j = 0; j < p.keys; j++) {
         real a = rows_score(p, q, k, row * p.q_stride + first, (group * p.keys + j) * p.kv_stride + first);
         top = j ? fmax(top, a) : a;
     }
-
-    /* Step 2: the sum of the weights and the weighted values. */
     real sum = 0, mean = 0;
     for (int j = 0; j < p.keys; j++) {
         size_t key = (group * p.keys + j) * p.kv_stride;
@@ -63,7 +57,6 @@ __global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k
     y[row * p.y_stride + channel] = mean / sum;
 }
 
-/* Running softmax of a query. */
 template <int CHANNELS> struct rows_state {
     real q[CHANNELS], mean[CHANNELS], top, sum;
 };
@@ -198,7 +191,6 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
         for (int d = 0; d < 4 * PACKS; d++) mean[d] = mean[d] * shrink + w * __shfl_sync(ALL, value[d], other);
     }
 
-    /* Step 3: store the outputs, in the layout of the queries. */
     for (int i = 0; valid && i < PACKS; i++) {
         int d = 4 * (part + parts * i);
         size_t at = row * p.y_stride + channel + d;
@@ -240,5 +232,3 @@ void rows_attend(struct device *d, int version, const rows_problem &p, array<rea
 }
 
 } // namespace
-
-#endif

@@ -12,9 +12,7 @@
  * the last pass of the last axis, where points are a factor apart.  Odd factors come last: they have no conflicts there
  * either with fewer than 16 lanes, while powers of two do. */
 
-#ifndef TWICETOLD_FAST_CUDA_SHARED_FFT_H
-#define TWICETOLD_FAST_CUDA_SHARED_FFT_H
-
+#pragma once
 #include "../../reference/runtime/grid.h"
 #include "device.h"
 
@@ -164,8 +162,6 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
         int b = e >> shift, lane = e & ((1 << shift) - 1), inner = b % step, by = inner / stride * turn;
         int first = ((b / step * R * step + inner) << shift) + lane;
         point z[R];
-
-        /* Step 1: load R points. */
         #pragma unroll
         for (int t = 0; t < R; t++) {
             z[t] = point_of(load<2>(grid, 2 * (first + (t * step << shift))));
@@ -174,8 +170,6 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
                 z[t] = z[t] * point{w.re, -w.im};
             }
         }
-
-        /* Step 2: transform them in place. */
         butterfly<R, INVERSE>(z);
         #pragma unroll
         for (int t = 0; t < R; t++) {
@@ -219,5 +213,3 @@ __device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, re
 {
     for (int k = threadIdx.x; k < 2 * f.turns; k += blockDim.x) to[k] = turns[k];
 }
-
-#endif

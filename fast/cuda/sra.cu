@@ -82,8 +82,6 @@ __global__ void normalise(array<real> rows, reals gain, reals bias, size_t count
     }
 }
 
-/* ---- launches --------------------------------------------------------------------- */
-
 void reduce(struct sra_device *on, const struct sra_problem *p, int version)
 {
     size_t rows = p->B * p->M, all = p->B * p->N * p->C;
@@ -110,7 +108,6 @@ template <int version> void run(struct sra_device *on, const struct sra_problem 
     size_t tokens = p->B * p->N, C = p->C;
     int c = (int)p->c, width = (int)C;
     rows_problem heads = {p->B, (int)p->N, (int)p->M, (int)p->h, c, width, width, 2 * width, p->scale};
-
     if (on->forks) device_fork(on->plan, device_step<keys_and_values<version>>::take);
     else keys_and_values<version>(on, p);
     device_linear(on, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
@@ -122,7 +119,6 @@ template <int version> void run(struct sra_device *on, const struct sra_problem 
 template <int version> void prepare(struct sra_device *on, const struct sra_problem *p)
 {
     size_t B = p->B, N = p->N, M = p->M, C = p->C, R = p->s > 1 ? C : 0;
-
     on->forks = version == 4;
     device_tensor(on, &on->w_q, "w_q", &p->w_q, C, C);
     device_tensor(on, &on->b_q, "b_q", &p->b_q, C);

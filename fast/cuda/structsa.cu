@@ -52,7 +52,6 @@ struct side {
     int pattern, entry, channel;    /* strides of the filters; channel: 0 in Eq. 4 and 5 */
 };
 
-/* Parameters of every kernel. */
 struct problem_of_structsa {
     box tokens, centres, stride;
     int N, J, D, h, c, width;   /* width: of a row of qkv */
@@ -132,13 +131,9 @@ __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, rea
     if (at >= outputs) return;
     int C = p.h * p.c, channel = (int)(at % C), head = channel / p.c, i = (int)(at / C % p.N);
     size_t image = at / C / p.N * p.N;
-
-    /* Step 1: the largest score. */
     real top = LOWEST;
     for (int j = 0; j < p.J; j++)
         for (int d = 0; d < p.D; d++) top = fmax(top, score(p, hk, qkv, image, i, j, d, head));
-
-    /* Step 2: one softmax over centres and patterns, and the weighted values. */
     real sum = 0, mean = 0;
     for (int j = 0; j < p.J; j++)
         for (int d = 0; d < p.D; d++) {
@@ -206,7 +201,6 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
 
 /* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
-/* Copies dense rows to rows of `pitch`. */
 template <int W>
 __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {
@@ -232,8 +226,6 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
     for (size_t first = 0; first < virtual_tokens; first += TILE) {
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
         size_t at = (query.group * virtual_tokens + first) * p.c;
-
-        /* Step 1: fetch a tile. */
         if (p.c % 4 == 0) {
             fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
             fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
@@ -242,8 +234,6 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
             fetch_tile<1>(v, value, at, keys, p.c, p.pitch);
         }
         __syncthreads();
-
-        /* Step 2: each query against all keys of the tile. */
         if (query.valid) attend(g, q, k, v, keys, p.pitch);
         __syncthreads();        /* the tile is free again */
     }
@@ -529,7 +519,6 @@ template <int CHANNELS> void core_of(struct structsa_device *on, const struct st
     reals qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile extent;
-
     if (version == 4 && fits(&extent, sizes)) {
         size_t bytes = ((size_t)extent.halo + 2 * CENTRES * (size_t)extent.patterns * sizes.pitch) * sizeof(real);
         LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, sizes, extent, y, qkv, on->hk, on->hv);
@@ -578,7 +567,6 @@ template <int version> void prepare(struct structsa_device *on, const struct str
     size_t heads = written ? p->heads.B * p->heads.h : 0;
     bool channels = p->equation == 16;
     size_t columns = channels ? p->heads.C : 1;
-
     device_heads_prepare(on, &p->heads);
     device_tensor(on, &on->hk, "the detectors", channels ? &p->hk : &p->uk, p->D, p->M, columns);
     device_tensor(on, &on->hv, "the aggregators", channels ? &p->hv : &p->uv, p->D, p->Mv, columns);

@@ -13,9 +13,7 @@
  *
  * The pitch of rows in shared memory avoids bank conflicts.  P is tf32 or bf16, CHANNELS 16, 32 or 64. */
 
-#ifndef TWICETOLD_FAST_CUDA_TENSOR_H
-#define TWICETOLD_FAST_CUDA_TENSOR_H
-
+#pragma once
 #include "online.h"
 
 static_assert(sizeof(real) == sizeof(float), "these products are of floats");
@@ -235,5 +233,3 @@ __device__ inline void store_means(array<real> y, const size_t (&at)[2], const b
             }
     }
 }
-
-#endif

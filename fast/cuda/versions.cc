@@ -3,17 +3,17 @@
 #include "versions.h"
 #include <string.h>
 
-const struct form *operator_version_at(const struct declaration *d, int at)
+const struct form *version_at(const struct form_row *list, const struct declaration *d, int at)
 {
-    for (const struct form_row *row = cuda_forms; row->declaration; row++)
-        if (row->declaration == d && at-- == 0) return row->form;
+    for (; list->declaration; list++)
+        if (!strcmp(list->declaration->name, d->name) && at-- == 0) return list->form;
     return nullptr;
 }
 
-const struct form *operator_version(const struct declaration *d, const char *name)
+const struct form *version_named(const struct form_row *list, const struct declaration *d, const char *name)
 {
     const struct form *form, *last = nullptr;
-    for (int at = 0; (form = operator_version_at(d, at)); at++) {
+    for (int at = 0; (form = version_at(list, d, at)); at++) {
         if (!strcmp(form->name, name)) return form;
         if (form_rounding(form) == 0) last = form;
     }

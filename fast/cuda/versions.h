@@ -1,25 +1,26 @@
-/* versions.h -- find the version of an emulated kernel by number or name */
+/* versions.h -- find the version of a kernel by number or name */
 
-#ifndef TWICETOLD_FAST_CUDA_VERSIONS_H
-#define TWICETOLD_FAST_CUDA_VERSIONS_H
-
+#pragma once
 #include "../../reference/runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* All versions, sorted by operator and then from first to last; the declaration after the last is NULL. */
 extern const struct form_row cuda_forms[];
 
-/* Version number `at` of an operator, NULL after the last. */
-const struct form *operator_version_at(const struct declaration *d, int at);
+/* In a list (the plug-in's has declarations of its own): version number `at` of an operator, NULL after the last; the
+ * version of that name, or NULL.  "cuda" is the last version that does not round to fewer digits than a real. */
+const struct form *version_at(const struct form_row *list, const struct declaration *d, int at);
+const struct form *version_named(const struct form_row *list, const struct declaration *d, const char *name);
 
-/* The version of that name, or NULL.  "cuda" is the last version that does not round to fewer digits than a real. */
-const struct form *operator_version(const struct declaration *d, const char *name);
-
-#ifdef __cplusplus
+static inline const struct form *operator_version_at(const struct declaration *d, int at)
+{
+    return version_at(cuda_forms, d, at);
 }
-#endif
 
-#endif
+static inline const struct form *operator_version(const struct declaration *d, const char *name)
+{
+    return version_named(cuda_forms, d, name);
+}
+
+END_C_DECLS

@@ -23,7 +23,6 @@
 #define LINES 16
 #define REPEATS_MAX 1000
 
-/* One line of the table. */
 struct line {
     struct contestant contestant;   /* first: a pointer to it is a pointer to the line */
     const char *idea;
@@ -34,8 +33,6 @@ struct line {
     double seconds[REPEATS_MAX];
 };
 static_assert(offsetof(struct line, contestant) == 0, "first");
-
-/* ---- the projections alone ---------------------------------------------------------- */
 
 static void nothing(const struct head *head) { (void)head; }
 
@@ -50,8 +47,6 @@ static double projections(const void *params) { return heads_multiply_adds(param
 static const struct form projections_alone = {
     "projections", sizeof(struct heads), prepare_nothing, heads_load, heads_run, NULL, projections,
 };
-
-/* ---- the table ------------------------------------------------------------------------ */
 
 static status run_once(struct contestant *contestant, real *y, const real *x)
 {
@@ -111,8 +106,6 @@ static void print_all(const struct line *lines, int count, const struct problem 
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------ */
-
 static status race(struct line *lines, int count, const struct sample *sample, const struct limits *limit)
 {
     const struct problem *p = &sample->problem;
@@ -147,7 +140,6 @@ static status measure(const struct ladder *ladder, const char *const *argv)
     struct sample sample = {.x = NULL};
     size_t threads = 0, repeats = 5;
     struct limits limit = {.least = 1, .seconds = 20};
-
     status s = settings_take(&o, &other, own, argv + 1);
     if (!s.code) s = setting_whole(&threads, &own[THREADS], 0, PLAN_THREADS);
     if (!s.code) s = setting_whole(&repeats, &own[REPEATS], 1, REPEATS_MAX);

@@ -64,7 +64,6 @@ static void line_lanes(point *y, const point *x, size_t stride, size_t n, const 
     }
 }
 
-/* The transform of a block, along each axis. */
 static void spectrum_lanes(point *z, const struct climb *f, point *line)
 {
     const struct fourier *fourier = &f->plain.fourier;
@@ -221,7 +220,6 @@ static void line_registers(point *y, const point *x, size_t stride, size_t n, co
                            point *part)
 {
     size_t p = radix(n), m = p ? n / p : 0;
-
     if (m == 0) {
         line_lanes(y, x, stride, n, root, turn, part);
         return;
@@ -253,7 +251,6 @@ static status prepare(struct plan *plan)
     struct climb *f = plan->state;
     struct arena *arena = &plan->arena;
     size_t N = p->heads.N, c = p->heads.c;
-
     status s = prepare_plain(plan);
     if (s.code) return s;
     f->plain.heads.core.core = in_lanes;
@@ -274,7 +271,6 @@ static status prepare(struct plan *plan)
     return arena_status(arena);
 }
 
-/* Writes lane l of a point. */
 static void load_lane(real *z, size_t l, struct number w)
 {
     z[l] = w.re;
@@ -292,7 +288,6 @@ static status load(struct plan *plan)
     const struct lisa_problem *p = plan->params;
     struct climb *f = plan->state;
     size_t N = p->heads.N, c = p->heads.c, D = p->D, all = f->blocks * f->pairs * POINT;
-
     status s = lisa_plain_load(plan);
     memset(f->wa, 0, all * N * sizeof *f->wa);
     memset(f->ba, 0, all * sizeof *f->ba);

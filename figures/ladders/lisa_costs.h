@@ -2,9 +2,7 @@
  *
  * tests/figures/test_ladder.c compares multiply-adds with counts; steps.h defines the bytes. */
 
-#ifndef TWICETOLD_LISA_COSTS_H
-#define TWICETOLD_LISA_COSTS_H
-
+#pragma once
 #include "../../reference/lisa.h"
 #include "steps.h"
 
@@ -29,5 +27,3 @@ static inline size_t radix(size_t n)
         if (n % radices[r] == 0) return radices[r];
     return 0;
 }
-
-#endif

@@ -26,7 +26,6 @@ enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 regis
 enum { ROWS = 4 };
 #endif
 
-/* The running maximum before the first score. */
 #define LOWEST (-REAL_MAX)
 
 struct climb {
@@ -47,7 +46,6 @@ static void add(real *restrict a, real w, const real *restrict b, size_t count)
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t whole(size_t count, size_t multiple) { return (count + multiple - 1) / multiple; }
 
-/* Transposes the keys of each tile. */
 static void transpose_keys(real *keys, const struct head *head, size_t N, size_t c)
 {
     for (size_t j = 0; j < N; j++)
@@ -67,7 +65,6 @@ static void plain(const struct head *head)
 
 /* ---- 2. order ---------------------------------------------------------------------- */
 
-/* Scales query i, and clears its sums. */
 static void begin(real *q, real *y_i, const struct head *head, size_t i, real scale, size_t c)
 {
     for (size_t ch = 0; ch < c; ch++) {
@@ -80,7 +77,6 @@ static void begin(real *q, real *y_i, const struct head *head, size_t i, real sc
  * weighted sum of values. */
 struct running { real top, sum; };
 
-/* One query meets one tile. */
 static void meet(struct running *g, real *y_i, real *a, const real *q, const real *keys, const struct head *head,
                  size_t first, size_t count, size_t c)
 {
@@ -110,7 +106,6 @@ static void order(const struct head *head)
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
-
     transpose_keys(keys, head, N, c);
 
     for (size_t i = 0; i < N; i++) {
@@ -130,7 +125,6 @@ static void blocks(const struct head *head)
     const struct climb *f = head->plan->state;
     size_t N = p->heads.N, c = p->heads.c;
     real *keys = head_thread(head, f->keys), *a = head_thread(head, f->scores), *q = head_thread(head, f->q);
-
     transpose_keys(keys, head, N, c);
 
     for (size_t first = 0; first < N; first += BLOCK) {
@@ -161,7 +155,6 @@ static void enter(vec *q, const struct head *head, size_t first, size_t queries,
             q[ch * vectors + i / LANES][i % LANES] = scale * head->q[(first + i) * head->q_stride + ch];
 }
 
-/* Stores the outputs of these queries. */
 static void leave(const struct head *head, size_t first, size_t queries, const vec *o, const vec *sum,
                   size_t vectors, size_t c)
 {
@@ -217,7 +210,6 @@ static void in_lanes(const struct head *head)
     size_t N = p->heads.N, c = p->heads.c;
     vec *s = (vec *)head_thread(head, f->scores), *q = (vec *)head_thread(head, f->q);
     vec *o = (vec *)head_thread(head, f->o);
-
     for (size_t first = 0; first < N; first += LANES) {
         size_t queries = least(LANES, N - first);
         struct running_lanes g = {(vec){0} + LOWEST, {0}, o};

@@ -3,9 +3,7 @@
  * Each step is a struct form, so plans, projections, threads and tests work for it.  It is in no list of forms; only
  * figures/ladders/ladder.c runs it.  It may reject options, and use code of naive/ and fast/. */
 
-#ifndef TWICETOLD_LADDER_STEPS_H
-#define TWICETOLD_LADDER_STEPS_H
-
+#pragma once
 #include "../../reference/runtime/plan.h"
 
 /* Bytes of one run of all heads, by formula: the work for each pair of tokens, or each point of a spectrum.
@@ -36,5 +34,3 @@ static inline int step_number(const struct ladder *ladder, const struct form *fo
     while (&ladder->step[r].form != form) r++;
     return r;
 }
-
-#endif

@@ -58,7 +58,6 @@ def requests(table):
 # ---- 0: attention ----------------------------------------------------------------------------------------------------
 
 def attention_tables(run):
-    """Rounding errors in both precisions; and PyTorch's, where it is there."""
     naive, keys = (12544, (64, 256, 1024, 3136, 12544, 50176)) if run.full else (3136, (64, 256, 1024, 3136, 12544))
     run.map("attention-error", naive, *keys)
 
@@ -150,7 +149,6 @@ Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes
 # ---- 2: StructSA -----------------------------------------------------------------------------------------------------
 
 def structsa_tables(run):
-    """Time, memory and work against N; then one head against the number of patterns, the window and the stride."""
     layer, forms = "--channels 192 --heads 3 --without b_qkv,w_o,b_o", "--form naive plain fast"
     head = f"--grid 14x14 --channels 64 --without b_qkv,w_o,b_o {forms}"
     small, large, windows, each = "4x4 6x6 8x8 12x12 16x16 20x20", "28x28 40x40", "1x1 3x3 5x5 7x7", 200
@@ -223,7 +221,6 @@ Chapter("structsa", structsa_tables,
 # ---- 3: ELSA ---------------------------------------------------------------------------------------------------------
 
 def elsa_tables(run):
-    """Time and memory against N; then against the size of the neighbourhood."""
     layer = "--channels 96 --heads 3 --without b_qkv,w_o,b_o"
     grids = "7x7 14x14 28x28 42x42 56x56 84x84 112x112" if run.full else "7x7 14x14 28x28 56x56"
     run.table("elsa")
@@ -272,7 +269,6 @@ Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kerne
 # ---- 4: ChoP'D -------------------------------------------------------------------------------------------------------
 
 def chopd_tables(run):
-    """Dense tensors on the smallest grids only.  Pooling alone: time against the box, errors against the grid."""
     layer = "--channels 96 --sizes D=96,R=96"
     dense, grids, edges, boxes = "4x4 6x6", "14x14 28x28 56x56", "8 16 32 64 128 256", "0.05 1 3 7 15 31 55 111"
     ranks = "20 1 8 32 64 96 128"
@@ -397,7 +393,6 @@ HILO_BARE = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
 
 
 def hilo_tables(run):
-    """Time and memory against N; the layers of Table 10, alternately; heads of Lo-Fi from none to all."""
     grids, rounds, each, planes, lows = "14x14 28x28 56x56", 1, 400, "14x14 28x28", range(0, 13, 2)
     if run.full:
         grids, rounds, each = "14x14 20x20 28x28 42x42 56x56 84x84 112x112", 9, 800
@@ -603,7 +598,6 @@ def gap_tables(run):
 
 
 def gap_derived(run):
-    """Tables worked out of others; nothing is timed."""
     tables = {name: run.read(name) for name in ("lisa", "structsa", "elsa", "chopd", "hilo")}
     for name, lines in zip(("gap", "gap-factors", "gap-fits"), fits.gap(OPERATORS, IDENTITIES, tables)):
         run.write(name, fits.head(*tables.values()) + lines)
@@ -793,8 +787,6 @@ SLIDES |= {"gap-factors": gap_factors, "roofline": lambda run: roofline(run, sli
 # ---- 7: networks -----------------------------------------------------------------------------------------------------
 
 def networks_tables(run):
-    """Whole networks with random weights: where the time goes, by kinds of steps and by resolution; images a second.
-    Trained networks: accuracy and maps."""
     runs, sides, images = (9, "224 320 448 576 768", 10000) if run.full else (1, "224 448", 1000)
     run.map("networks-profile", runs)
     run.map("networks-share", (runs + 1) // 2, *sides.split())

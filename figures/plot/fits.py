@@ -74,8 +74,6 @@ def plain(text):
     return re.sub(r"([{}_^@&~])", r"\\\\\1", text)
 
 
-# ---- exponents ----------------------------------------------------------------------------------
-
 FITTED = "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it."
 
 
@@ -100,8 +98,6 @@ def exponent(points):
     """As a label has it; nothing below four sizes."""
     return f"  N^{{{slope(points)[0]:.2f}}}" if len(tail(points)) >= 4 else ""
 
-
-# ---- a sweep over the number of tokens ----------------------------------------------------------
 
 class Sweep:
     """A column of a measured table, by series, which are called SERIES/FORM."""
@@ -179,10 +175,7 @@ def amount(b):
         b /= 1024
 
 
-# ---- tables that are worked out of others -------------------------------------------------------
-
 def four(x):
-    """Four digits, without a power of ten."""
     return f"{x:.0f}" if x >= 9999.5 else f"{x:.4g}"
 
 

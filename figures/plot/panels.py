@@ -25,8 +25,6 @@ CHAIN = ("naive", "plain", "fast")
 SCALAR = "Naive and plain are compiled without vectorisation, since the compiler vectorises some loops and not others."
 
 
-# ---- a layer against the number of tokens ---------------------------------------------------------
-
 QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
               "memory": ("peak_bytes", "Memory of one layer, beside input, output and parameters",
                          tics((2.0 ** n for n in range(12, 48, 4)), fits.amount)),
@@ -107,8 +105,6 @@ def fan(sheet, panel, x, y):
         right, end = panel.at(*points[-1])
         sheet.write(name, right + 6, end + above, 12, FAINT)
 
-
-# ---- numbers and bars -----------------------------------------------------------------------------
 
 def scaled(n):
     """Three digits, and what they are to be multiplied with."""

@@ -19,7 +19,6 @@ import fits
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIGURES = os.path.dirname(HERE)
-FIGURES = os.path.dirname(HERE)
 
 # Okabe and Ito's colours, distinct to colour-blind eyes; some a little darker, for a contrast of 3:1 on white.
 INK, FAINT, GRID, WHITE = 0x333333, 0x6b6b6b, 0xe6e6e6, 0xffffff
@@ -42,7 +41,6 @@ class Panel:
         self.x, self.y, self.log = x, y, log
 
     def at(self, x, y):
-        """A place in pixels."""
         def share(value, ends, log):
             value, low, high = (math.log(v) if log else v for v in (value, *ends))
             return (value - low) / (high - low)
@@ -97,8 +95,6 @@ class Sheet:
         for n, line in enumerate(reversed(foot)):
             self.write(line, 14, high - 12 - 18 * n, 12, FAINT)
 
-    # ---- pieces
-
     def line(self, points, colour, width=1, dash=1):
         self.lines.setdefault((colour, float(width), dash), []).extend([*points, ()])
 
@@ -118,8 +114,6 @@ class Sheet:
         slant = () if isinstance(anchor, str) else (anchor,)
         self.texts.setdefault("slanted" if slant else anchor, []).append(
             (x, y, f"{{/={size} {text}}}" if size else text, WRITTEN.get(colour, colour), *slant))
-
-    # ---- panels of lines
 
     def panel(self, left, top, right, bottom=0, *, x, y, xtics, ytics, log="xy", heading="", xlabel="", bare=False):
         """Draws axes, down to what tics and label need above the foot.  tics: {value: text}; bare: no text at the y
@@ -172,8 +166,6 @@ class Sheet:
                 ends.append((*found[-1], name + (fits.exponent(found) if fitted else ""), colour))
         self.label_ends(panel, ends, size)
 
-    # ---- matrices
-
     def tile(self, matrix, x, y, wide, high=None, palette="signed", ends=None, caption=""):
         """A matrix: its rows or their title.  `ends`: values at the ends of the palette.  Without `high`: a square."""
         rows = self.table.matrix(matrix) if isinstance(matrix, str) else matrix
@@ -200,8 +192,6 @@ class Sheet:
             self.write(line, 16, y + 19 * n, 14, FAINT)
         self.high = y + 19 * len(lines) - 3
         return self
-
-    # ---- the file
 
     def draw(self, out):
         """Draws the SVG.  Settings and blocks for plot.gp go next to it."""
@@ -260,8 +250,6 @@ def finish(svg, title):
     head = f'<title>{title}</title>\n<style>@media (prefers-color-scheme:dark){{{rules}}}</style>\n'
     return re.sub(r"(<svg[^>]*)>\s*", lambda m: m[1].rstrip() + ' role="img">\n' + head, svg, count=1)
 
-
-# ---- placing of labels, in pixels ---------------------------------------------------------------
 
 def width(text, size):
     """Width of a text in DejaVu Sans, which is wider than most fonts."""

@@ -12,7 +12,6 @@ SIGNED = "Red is positive, white zero, blue negative; each picture is divided by
 
 
 def lisa_border(table):
-    """Two maps under one scale."""
     sheet = Sheet("Eq. 10 against Eq. 7, token by token: rms difference / rms output", WIDE, table=table)
     largest = max(map(max, table.vectors("wide")))
     for title, x, caption in ("wide", 16, "tables that reach everywhere"), ("narrow", 352, "tables four tokens wide"):
@@ -23,7 +22,6 @@ def lisa_border(table):
 
 
 def lisa_kernels(table):
-    """A row for each query."""
     sheet = Sheet("Attention kernels of three tokens on a real image", WIDE, table=table)
     captions = {"image": "query and image", "self": "self-attention", "hand": "LiSA, tables by hand",
                 "random": "LiSA, random tables"}
@@ -112,7 +110,6 @@ def structsa_motion(table):
 
 
 def elsa_border(table):
-    """Two maps, each with its own scale from 0."""
     sheet = Sheet("Share of a token’s attention, K = 7", WIDE, table=table)
     for x, title, caption, step in ((16, "weight moved by a second bias", "moved by a second bias", 5),
                                     (392, "weight off the grid", "lost to neighbours off the grid", 10)):
@@ -225,8 +222,6 @@ def hilo_alias(table):
     return sheet.remark("14 tokens in a row, windows of 2, by formula. Seven means hold waves of 3 periods at most.",
                         324)
 
-
-# ---- chapter 7 ------------------------------------------------------------
 
 def photographs(sheet, places, caption, side, step, pixels):
     """The image for each place, below each other, with a mark of this many pixels around a token of 2x2 pixels."""

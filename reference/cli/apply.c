@@ -45,22 +45,17 @@ static status apply(const struct call *c)
     const struct form *form;
     size_t allowed;
 
-    /* Step 1: the form and the options, before any file is opened. */
     const char *limit = option_text(c, "max-memory", NULL);
     status s = bytes_allowed(&allowed, limit);
     if (!s.code)
         s = form_on(&form, c->operator, option_text(c, "form", NULL), option_text(c, "device", NULL),
                     limit ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
-
-    /* Step 2: the header of the file, and the limits of memory and work. */
     s = safetensors_open(&file, c->input[0]);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
     if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
-
-    /* Step 3: read, compute, write, release. */
     if (!s.code) s = safetensors_load(&file);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_allocate(&plan, NULL);

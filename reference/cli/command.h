@@ -3,9 +3,7 @@
  * A command is declared like an operator, with a table of options.  Help and completion read that table, too.
  * twicetold.c has the list of commands. */
 
-#ifndef TWICETOLD_PROGRAM_COMMAND_H
-#define TWICETOLD_PROGRAM_COMMAND_H
-
+#pragma once
 #include "../networks/operators.h"
 #include "../networks/network.h"
 #include "../runtime/sizes.h"
@@ -62,7 +60,6 @@ double work_allowed(const struct call *c);
 #define ORIGIN_TEXT 200
 status draw_input(struct problem *p, const struct call *c, size_t more, real **block, char origin[ORIGIN_TEXT]);
 
-/* Options that several commands share. */
 #define OPTION_MAX_MEMORY \
     {.name = "max-memory", .kind = OPTION_CHOICE, .default_value = "", .value = "BYTES", \
      .meaning = "stop before work begins if it needs more; as 512M or 8G (3/4 of the free memory)"}
@@ -99,7 +96,4 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
 /* Prints the answer to --help after these words.  command is NULL if they do not begin with one. */
 status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
 
-/* Prints candidates for the last word. */
 void print_completions(const struct command *const *commands, int count, const char *const *word);
-
-#endif

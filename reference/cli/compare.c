@@ -66,7 +66,6 @@ static status differences(struct difference *d, struct safetensors *a, size_t in
     return status_ok();
 }
 
-/* The tensors of a file, sorted by name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
@@ -100,7 +99,6 @@ static status check_pairs(const struct tensor *const *a, size_t in_a, const stru
     return status_ok();
 }
 
-/* Prints a line for each tensor of two files with the same tensors. */
 static status compare_pairs(struct safetensors *a, const struct tensor *const *sorted_a, struct safetensors *b,
                             const struct tensor *const *sorted_b, const struct call *c)
 {

@@ -47,11 +47,10 @@ static void print_values(const struct option *o, const struct declaration *d)
             printf("%.*s\n", (int)strcspn(c, "|"), c);
             c += strcspn(c, "|");
         }
-    if (d && !strcmp(o->name, "form"))
+    if (d && !strcmp(o->name, "form")) {
         for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s\n", form->name);
-    if (d && !strcmp(o->name, "form") && operator_version_at(d, 0)) {
         for (int f = 0; (form = operator_version_at(d, f)); f++) printf("%s\n", form->name);
-        printf("cuda\n");
+        if (operator_version_at(d, 0)) printf("cuda\n");
     }
     if (!strcmp(o->name, "device")) {
         printf("host\n");
@@ -68,7 +67,6 @@ static void print_values(const struct option *o, const struct declaration *d)
 
 void print_completions(const struct command *const *commands, int count, const char *const *word)
 {
-    /* Step 1: the command and the operator. */
     if (count <= 1) {
         print_commands(commands);
         return;
@@ -91,7 +89,7 @@ void print_completions(const struct command *const *commands, int count, const c
         return;
     }
 
-    /* Step 2: the value of an option.  For some shells "=" is a word, possibly the last. */
+    /* For some shells "=" is a word, possibly the last. */
     if (!strcmp(before, "=") && count > 3) before = word[count - 3];
     else if (!strcmp(last, "=")) last = "";
     if (!strcmp(before, "-o")) return;
@@ -103,7 +101,7 @@ void print_completions(const struct command *const *commands, int count, const c
         return;
     }
 
-    /* Step 3: an option; if a file is possible, only after a dash. */
+    /* An option; if a file is possible, only after a dash. */
     if (c->inputs[0] && *last != '-') return;
     if (d) print_options(d, NULL);
     print_options(&c->declaration, d);

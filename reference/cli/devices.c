@@ -4,7 +4,6 @@
 
 #include "devices.h"
 #include "../../fast/cuda/counts.h"
-#include "../../fast/cuda/versions.h"
 #include "../networks/operators.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,8 +12,6 @@
 #include <unistd.h>
 
 #define LIBRARY "libtwicetold-cuda.so"
-
-/* ---- the plug-in ----------------------------------------------------------- */
 
 /* Finds the path of the plug-in; false if there is none. */
 static bool find(char *path, size_t size)
@@ -71,25 +68,6 @@ bool device_present(void)
     return plugin && !plugin->choose(0, 0).code;
 }
 
-/* ---- forms ------------------------------------------------------------------ */
-
-const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at)
-{
-    for (const struct form_row *row = plugin->forms; row->declaration; row++)
-        if (!strcmp(row->declaration->name, d->name) && at-- == 0) return row->form;
-    return NULL;
-}
-
-const struct form *device_version(const struct cuda_plugin *plugin, const struct declaration *d, const char *name)
-{
-    const struct form *form, *last = NULL;
-    for (int at = 0; (form = device_version_at(plugin, d, at)); at++) {
-        if (!strcmp(form->name, name)) return form;
-        if (form_rounding(form) == 0) last = form;
-    }
-    return strcmp(name, "cuda") ? NULL : last;
-}
-
 bool device_is_emulated(const char *device)
 {
     return device && !strncmp(device, "host", 4) && (!device[4] || device[4] == ':');
@@ -104,7 +82,6 @@ static status device_unknown(const char *device)
     return bad_input("option --device: found '%.40s', expected a number from 0, or host%s", device, names);
 }
 
-/* An error that suggests emulation. */
 static status or_emulate(status s, const char *name)
 {
     return bad_input("form %.10s: needs a CUDA device: %.154s; apply --device host emulates one", name, s.message);
@@ -115,8 +92,6 @@ status form_on(const struct form **form, const struct declaration *d, const char
 {
     const struct cuda_plugin *plugin;
     *form = NULL;
-
-    /* Step 1: forms for the processor, and emulation. */
     const struct form *emulated = name && !operator_form(d, name) ? operator_version(d, name) : NULL;
     if (!emulated) {
         status s = form_named(form, d, name, cuda_forms);
@@ -129,14 +104,12 @@ status form_on(const struct form **form, const struct declaration *d, const char
         *form = emulated;
         return status_ok();
     }
-
-    /* Step 2: the device of that number. */
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
         return device_unknown(device);
     status s = devices_plugin(&plugin);
     if (!plugin) return or_emulate(s, name);
     s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
     if (s.code) return or_emulate(s, name);
-    *form = device_version(plugin, d, name);
+    *form = version_named(plugin->forms, d, name);
     return *form ? s : or_emulate(failure("the plug-in has no such version"), name);
 }

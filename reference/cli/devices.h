@@ -4,9 +4,7 @@
  * For real devices nvcc compiles the same kernels to a library, libtwicetold-cuda.so.  Its path is TWICETOLD_CUDA; if
  * that is not set, it is next to the program or in ../lib.  It is loaded on first use. */
 
-#ifndef TWICETOLD_PROGRAM_DEVICES_H
-#define TWICETOLD_PROGRAM_DEVICES_H
-
+#pragma once
 #include "../../fast/cuda/plugin.h"
 
 /* The plug-in; NULL on an error. */
@@ -14,11 +12,6 @@ status devices_plugin(const struct cuda_plugin **plugin);
 
 /* True if there is a plug-in and a device for it. */
 bool device_present(void);
-
-/* Form number `at` of an operator in the plug-in, NULL after the last; the form of that name, or NULL.  "cuda" is the
- * last form without reduced precision (form_rounding). */
-const struct form *device_version_at(const struct cuda_plugin *plugin, const struct declaration *d, int at);
-const struct form *device_version(const struct cuda_plugin *plugin, const struct declaration *d, const char *name);
 
 /* True if this text is host or host:NAME; it may be NULL. */
 bool device_is_emulated(const char *device);
@@ -28,5 +21,3 @@ bool device_is_emulated(const char *device);
  * a device may take `allowed` bytes of its memory; 0 is three quarters of the free memory. */
 status form_on(const struct form **form, const struct declaration *d, const char *name, const char *device,
                size_t allowed);
-
-#endif

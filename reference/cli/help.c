@@ -13,26 +13,30 @@
 
 #define WIDTH 110               /* columns of a synopsis */
 
-static void print_forms(const struct declaration *d, const char *separator)
+/* Prints a piece, on a new line if this one is full. */
+static void print_piece(int *column, const char *open, const char *piece, const char *close)
 {
-    const struct form *form;
-    for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
+    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
+    if (*column + length > WIDTH) {
+        printf("\n     ");
+        *column = 5;
+    }
+    printf(" %s%s%s", open, piece, close);
+    *column += length;
 }
-
-static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
 /* Every build has the CUDA versions, emulated; if there is a device, they also run there. */
 static status list(const struct call *c)
 {
     (void)c;
     const struct declaration *d;
-    const struct form *version;
+    const struct form *form;
     const struct network_table *t;
     const char *place = device_present() ? "host, device" : "host";
     for (int o = 0; (d = operator_at(o)); o++) {
-        printf("%-10s ", d->name);
-        print_forms(d, " ");
-        for (int r = 0; (version = operator_version_at(d, r)); r++) printf(" %s", version->name);
+        printf("%-10s", d->name);
+        for (int f = 0; (form = operator_form_at(d, f)); f++) printf(" %s", form->name);
+        for (int r = 0; (form = operator_version_at(d, r)); r++) printf(" %s", form->name);
         printf(operator_version_at(d, 0) ? " (%s)\n" : "\n", place);
     }
     printf("\nlayers:");
@@ -138,18 +142,6 @@ static void print_tensor(const struct tensor_row *t)
 
 /* ---- the synopsis of a command -------------------------------------------- */
 
-/* Prints a piece, on a new line if this one is full. */
-static void print_piece(int *column, const char *open, const char *piece, const char *close)
-{
-    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
-    if (*column + length > WIDTH) {
-        printf("\n     ");
-        *column = 5;
-    }
-    printf(" %s%s%s", open, piece, close);
-    *column += length;
-}
-
 static void print_options_of(int *column, const struct declaration *d, const struct declaration *but, bool required)
 {
     char text[64];
@@ -204,8 +196,6 @@ static void print_command(const struct command *c)
 static void print_operator(const struct declaration *d, const struct command *c)
 {
     char shape[80], letter[4];
-
-    /* Step 1: the command line. */
     printf("%s: %s\n\n", d->name, d->summary);
     print_synopsis(c, d);
     if (d->options->name) printf("\noptions of %s\n", d->name);
@@ -213,8 +203,6 @@ static void print_operator(const struct declaration *d, const struct command *c)
     if (c->declaration.options->name) printf("\noptions of %s\n", c->declaration.name);
     for (const struct option *o = c->declaration.options; o->name; o++)
         if (!shadowed(o, d)) print_option(o);
-
-    /* Step 2: the files. */
     printf("\ntensors that %s reads (F32 or F64)\n", d->name);
     for (const struct tensor_row *t = d->tensors; t->name; t++) print_tensor(t);
     shape_letters(shape, sizeof shape, d->output);
@@ -243,12 +231,8 @@ static void print_network(const struct network_table *t, const struct command *c
 {
     struct network n;
     char parameters[UNITS_TEXT], cost[UNITS_TEXT], bare[UNITS_TEXT], bytes[UNITS_TEXT];
-
-    /* Step 1: the command line. */
     printf("%s: %s\n\n", t->name, t->summary);
     print_synopsis(c, NULL);
-
-    /* Step 2: the table. */
     for (int i = 0; i < NETWORK_STAGES && t->stage[i].block; i++) {
         const struct network_stage *s = &t->stage[i];
         printf("\nstage %d: %zu channels, %zu head%s\n", i + 1, s->width, s->heads, s->heads == 1 ? "" : "s");
@@ -259,8 +243,6 @@ static void print_network(const struct network_table *t, const struct command *c
     printf("\nthe end\n");
     print_steps(t->end);
     printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
-
-    /* Step 3: how photographs are prepared. */
     char words[96];
     grid g;
     if (t->channels == 1) printf("\nphotographs: scaled to cover %s pixels, in grey\n", t->grid);
@@ -271,7 +253,6 @@ static void print_network(const struct network_table *t, const struct command *c
         printf("at %zux%zu: %s\n", t->photo.squeezed, t->photo.squeezed,
                photo_text(words, sizeof words, &t->photo, t->photo.squeezed, t->photo.squeezed));
 
-    /* Step 4: sizes and costs. */
     if (network_create(&n, t, &(struct network_request){.threads = 1}).code) return;
     printf("\nat %s pixels, fast: %zu parameters (%s), %s multiply-adds, %s bare (without norms and positions), %s\n",
            t->grid, network_parameters(&n), units_count(parameters, 0, (double)network_parameters(&n)),

@@ -43,7 +43,6 @@ static status prepare(struct transform *t, size_t height, size_t width)
 static void add_logarithms(real *out, FFTW(complex) *half, size_t height, size_t width)
 {
     size_t stored = width / 2 + 1;
-
     for (size_t u = 0; u < height; u++)
     for (size_t v = 0; v < width; v++) {
         size_t at = v < stored ? u * stored + v : (height - u) % height * stored + width - v;

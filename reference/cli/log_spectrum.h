@@ -15,21 +15,13 @@
  * Differs from the paper: channels are last in y, and fftshift moves the two axes of the image only.  Algorithm 1 names
  * no axes and so also rotates samples and channels: panel c of its figures is channel (c - C/2) mod C. */
 
-#ifndef TWICETOLD_SPECTRUM_H
-#define TWICETOLD_SPECTRUM_H
-
+#pragma once
 #include "../runtime/real.h"
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Bad input: a size of 0, H W above INT_MAX.  Fails if memory is exhausted. */
 status spectrum(real *out, const real *y, size_t batch, size_t height, size_t width, size_t channels);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -15,8 +15,6 @@
 
 #define PROFILE_RUNS 9          /* after one warm-up */
 
-/* ---- images ------------------------------------------------------------------- */
-
 static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
 {
     size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
@@ -25,8 +23,6 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
         s = photo_read(x + (size_t)f * H * W * channels, c->file[f], &c->network->photo, H, W, channels);
     return s;
 }
-
-/* ---- the input ------------------------------------------------------------------ */
 
 /* The number of images: those of the file's x, or the files given. */
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
@@ -51,8 +47,6 @@ static status count_batch(size_t *batch, const struct call *c, const struct tens
     return status_ok();
 }
 
-/* ---- the profile ------------------------------------------------------------------ */
-
 static void print_kind(const struct network_kind *k, const struct network_kind *all)
 {
     char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
@@ -76,8 +70,6 @@ static status profile(struct network *n, real *logits, const real *x)
     print_kind(&all, &all);
     return s;
 }
-
-/* ---- the command --------------------------------------------------------------------- */
 
 /* Checks the bytes of the whole command against the limit; `held` of them are in use already. */
 static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
@@ -110,7 +102,6 @@ static status make_outputs(struct tensor *out, const struct network *n, bool sta
     return s;
 }
 
-/* The index of the step with this path, from 0. */
 static status find_step(size_t *step, const struct network *n, const char *path)
 {
     for (*step = 0; *step < n->parts; ++*step)
@@ -151,7 +142,6 @@ static status run_network(const struct call *c)
     size_t allowed, held = 0, step = 0, size[3];
     grid g;
 
-    /* Step 1: the options. */
     if (!weights_path == !seed)
         return bad_input("expected one of --weights FILE and --random SEED");
     if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
@@ -168,7 +158,6 @@ static status run_network(const struct call *c)
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    /* Step 2: all sizes, and the memory limit. */
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
@@ -178,7 +167,6 @@ static status run_network(const struct call *c)
     if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
     if (!s.code) memory_set_limit(allowed);
 
-    /* Step 3: the input, the weights. */
     if (!s.code) network_input_shape(&n, size);
     if (!s.code && input_path) s = safetensors_load(&input);
     if (!s.code && !input_path) s = tensor_create(&x, "x", 3, size);
@@ -189,7 +177,6 @@ static status run_network(const struct call *c)
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
     if (!s.code && before) n.parts = step;
 
-    /* Step 4: run, write, release. */
     if (!s.code) s = network_place(&n);
     if (!s.code) s = make_outputs(out, &n, stages);
     real *stage[NETWORK_STAGES] = {0};

@@ -14,8 +14,6 @@ static double complex root(size_t k, size_t n)
     return cos(angle) + sin(angle) * I;
 }
 
-/* ---- one axis: a matrix [to][from] -------------------------------------- */
-
 /* Convolution weight of the cubic rule at distance d. */
 static double cubic_weight(double d)
 {
@@ -54,8 +52,8 @@ static void zeros(double complex *matrix, size_t from, size_t to)
         }
 }
 
-/* Transform, cubic rule along the bins, transform back.  The last axis has only bins 0 to n/2.  The others are complex
- * conjugates, so bins between 0 and n/2 count twice. */
+/* Transform, cubic rule along the bins, transform back.  The last axis has only bins 0 to n/2.  Those beyond n/2
+ * would be their complex conjugates, so bins between 0 and n/2 count twice. */
 static void spectrum(double complex *matrix, double complex *bins, size_t from, size_t to, bool last)
 {
     size_t old = last ? from / 2 + 1 : from, new = last ? to / 2 + 1 : to;
@@ -75,8 +73,6 @@ static void spectrum(double complex *matrix, double complex *bins, size_t from, 
             matrix[m * from + n] = sum / (double)to;
         }
 }
-
-/* ---- all axes ------------------------------------------------------------- */
 
 /* y [before][to][after] = matrix [to][from] times x [before][from][after]. */
 static void along(double complex *y, const double complex *x, const double complex *matrix, size_t before,
@@ -113,22 +109,15 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         if (from[a] > 1 || to[a] > 1) last = a;
     }
 
-    /* Step 1: memory for the matrices of an axis, and for a table before and after one axis. */
+    /* Memory for the matrices of an axis, and for a table before and after one axis. */
     double complex *matrix = NULL, *table = NULL, *next = NULL;
     if (countable && size_multiply(&matrix_size, edge, edge) && size_multiply(&matrix_size, matrix_size, 3)) {
         matrix = memory_get(matrix_size, sizeof *matrix);
         table = memory_get(entries, sizeof *table);
         next = memory_get(entries, sizeof *next);
     }
-    if (!matrix || !table || !next) {
-        memory_free(next);
-        memory_free(table);
-        memory_free(matrix);
-        return out_of_memory("a resampled table");
-    }
-
-    /* Step 2: table by table, axis by axis. */
-    for (size_t o = 0; o < outer; o++) {
+    status s = matrix && table && next ? status_ok() : out_of_memory("a resampled table");
+    for (size_t o = 0; o < outer && !s.code; o++) {
         size_t before = 1, after = old * inner;
         for (size_t i = 0; i < old * inner; i++) table[i] = (double)x[o * old * inner + i];
         for (int a = 0; a < GRID_AXES; a++) {
@@ -147,5 +136,5 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
     memory_free(next);
     memory_free(table);
     memory_free(matrix);
-    return status_ok();
+    return s;
 }

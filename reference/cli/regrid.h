@@ -1,8 +1,7 @@
 /* regrid.h -- kernels and tables for another grid
  *
- * Some parameters have an entry for each token, or for each offset between two tokens.  A model that was trained on one
- * grid can run on another one if these are resampled.  For LiSA's circular kernels there are two rules, because its
- * appendix B allows two readings.  Both preserve the sum of a kernel.
+ * Parameters with an entry for each token, or each offset between two, are resampled.  For LiSA's circular kernels
+ * there are two rules, because its appendix B allows two readings.  Both preserve the sum of a kernel.
  *
  *     zeros      The spectrum keeps its bins and gets zeros at new, higher frequencies: the kernel is stretched with
  *                the image.  On an axis of even size n, half of bin n/2 goes to +n/2 and half to -n/2.
@@ -15,16 +14,12 @@
  * Every rule is one matrix for each axis; the result is the real part of their product with the table, computed in
  * double by direct sums: entries x new size of an axis. */
 
-#ifndef TWICETOLD_REGRID_H
-#define TWICETOLD_REGRID_H
-
+#pragma once
 #include "../runtime/grid.h"
 #include "../runtime/real.h"
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 
@@ -33,8 +28,4 @@ enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES], const size_t to[GRID_AXES],
               size_t inner, enum regrid_rule rule);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

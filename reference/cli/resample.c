@@ -52,7 +52,7 @@ static size_t table_sizes(size_t size[GRID_AXES], const grid *g, enum kind kind)
     return kind == OFFSETS ? g->offsets : g->tokens;
 }
 
-/* Resamples a tensor; the caller releases *out. */
+/* The caller releases *out. */
 static status resampled(struct tensor *out, const struct tensor *in, const struct resampled *r, const grid *from,
                         const grid *to, enum regrid_rule rule)
 {
@@ -75,7 +75,6 @@ static status resampled(struct tensor *out, const struct tensor *in, const struc
     return s.code ? s : regrid(out->data, in->data, outer, old, new, inner, rule);
 }
 
-/* Creates the operator's problem with the grid of the input. */
 static status operator_on(struct problem *p, const struct call *c, const char *grid_text)
 {
     const char *word[2 * PROBLEM_OPTIONS];
@@ -105,7 +104,6 @@ static status resample(const struct call *c)
     enum regrid_rule rule = (enum regrid_rule)lookup_choice(&names, "by");     /* choices are in the enum's order */
     size_t changed = 0, allowed;
 
-    /* Step 1: the options, before any file is opened. */
     status s = status_at(grid_parse(&from, from_text), "option --from");
     if (!s.code) s = status_at(grid_parse(&to, option_text(c, "to", "")), "option --to");
     if (!s.code && from.axes != to.axes)
@@ -114,8 +112,6 @@ static status resample(const struct call *c)
     if (!s.code) s = bytes_allowed(&allowed, NULL);
     if (!s.code) memory_set_limit(allowed);
     if (s.code || (s = safetensors_read(&file, c->input[0])).code) return s;
-
-    /* Step 2: tensor by tensor. */
     out.tensor = memory_get(file.count + 1, sizeof *out.tensor);
     if (!out.tensor) s = out_of_memory("the tensors");
     for (; !s.code && out.count < file.count; out.count++) {
@@ -135,8 +131,6 @@ static status resample(const struct call *c)
         changed += r.kind != COPIED;
     }
     if (!s.code && !changed) s = bad_input("found no tensor with an entry for each token or offset, expected one");
-
-    /* Step 3: write, release. */
     if (!s.code) s = safetensors_write(c->output, out.tensor, out.count);
     tensors_release(&out);
     tensors_release(&file);

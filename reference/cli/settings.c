@@ -48,8 +48,8 @@ static struct setting *find(struct setting *list, const char *name)
     return list->name ? list : NULL;
 }
 
-/* Takes the values after *argv, and moves it to the last.  An option of several values takes all words up to the next
- * option. */
+/* Takes the values after *argv, and moves *argv to the last of them.  An option of several values takes all words up to
+ * the next option. */
 static status take_values(struct setting *o, const char *const **argv)
 {
     status s;
@@ -84,8 +84,6 @@ status settings_take(struct problem_sizes *o, struct setting *other, struct sett
     if (!s.code) s = setting_whole(&o->batch, &problem[BATCH], 1, 1000000);
     return s;
 }
-
-/* ---- the problem ----------------------------------------------------- */
 
 status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results)
 {

@@ -3,9 +3,7 @@
  * measure, cuda and ladder accept three kinds of words: options of the program; --channels, --batch, --sizes and
  * --without of the problem; and options of the operator, which are all other words. */
 
-#ifndef TWICETOLD_SETTINGS_H
-#define TWICETOLD_SETTINGS_H
-
+#pragma once
 #include "../runtime/sizes.h"
 
 #define SETTING_WORDS 64
@@ -29,8 +27,6 @@ status setting_seconds(double *seconds, const struct setting *o);
 /* A whole number from the n-th value of an option. */
 status setting_whole_at(size_t *number, const struct setting *o, int n, size_t low, size_t high);
 
-/* ---- the problem ----------------------------------------------------- */
-
 /* A problem with random parameters and x, and memory for `results` arrays of the size of y. */
 struct sample {
     struct problem problem;
@@ -41,5 +37,3 @@ struct sample {
 /* Release it also after an error. */
 status sample_create(struct sample *s, const struct declaration *d, const struct problem_sizes *o, size_t results);
 void sample_release(struct sample *s);
-
-#endif

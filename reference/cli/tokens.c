@@ -8,7 +8,6 @@
 #include "../runtime/lookup.h"
 #include "command.h"
 
-/* The source of the tokens, from the options of a command. */
 static struct token_source source_of(const struct call *c)
 {
     const char *path = option_text(c, "images", NULL);
@@ -45,7 +44,6 @@ static status tokens(const struct call *c)
     const struct problem *p = &c->options;
     size_t size[] = {problem_size(p, "B"), p->grid.tokens, problem_size(p, "C")};
     struct token_source source = source_of(c);
-
     status s = allow(c, size[0], &p->grid, size[2], 0);
     if (s.code) return s;
     s = tensor_create(&x, "x", 3, size);
@@ -55,8 +53,6 @@ static status tokens(const struct call *c)
     tensor_release(&x);
     return s;
 }
-
-/* ---- parameters ------------------------------------------------------------- */
 
 status draw_input(struct problem *p, const struct call *c, size_t more, real **block, char origin[ORIGIN_TEXT])
 {

@@ -18,8 +18,6 @@ static const struct command *const commands[] = {
     &compare_command, &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
 
-/* ---- the words of a command ------------------------------------------- */
-
 static status take_input(struct call *c, const char *word)
 {
     const char *const *names = c->command->inputs;
@@ -127,10 +125,8 @@ static status perform(const struct command *command, const struct words *w)
     struct call c = {.commands = commands, .command = command};
     int first = 1, options = 0;
     if (command->operator) {
-        char name[40];
-        snprintf(name, sizeof name, "%.30s", command->declaration.name);
         status s = operator_named(&c.operator, w->count > first ? w->word[first] : NULL);
-        if (s.code) return status_at(s, name);
+        if (s.code) return status_at(s, command->declaration.name);
         first++;
     }
     if (command->network) {
@@ -154,14 +150,11 @@ static status perform(const struct command *command, const struct words *w)
     return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->declaration.name);
 }
 
-/* ---- the program ----------------------------------------------------- */
-
 static status dispatch(const struct words *w)
 {
     const char *name = w->count ? w->word[0] : "";
     const struct command *command = command_find(commands, name);
     char names[120];
-
     if (!strcmp(name, "complete")) {
         print_completions(commands, w->count - 1, w->word + 1);
         return status_ok();

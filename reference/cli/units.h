@@ -2,9 +2,7 @@
  *
  * "33.7 µs", "1.50 MiB", "2.46 G"; "-" if the number is not finite. */
 
-#ifndef TWICETOLD_PROGRAM_UNITS_H
-#define TWICETOLD_PROGRAM_UNITS_H
-
+#pragma once
 #include <stddef.h>
 
 #define UNITS_TEXT 24           /* bytes of a text */
@@ -13,5 +11,3 @@
 const char *units_seconds(char text[UNITS_TEXT], int columns, double seconds);
 const char *units_bytes(char text[UNITS_TEXT], int columns, double bytes);
 const char *units_count(char text[UNITS_TEXT], int columns, double count);
-
-#endif

@@ -59,7 +59,6 @@ static status run(real *y, const struct form *form, const struct problem *p, con
     return status_at(s, form->name);
 }
 
-/* Prints the problem: the options, all sizes, and the origin of x. */
 static void print_problem(const struct problem *p, const struct call *c, const char *origin)
 {
     char text[48];
@@ -101,8 +100,6 @@ static status verify(const struct call *c)
     char origin[ORIGIN_TEXT];
     real *parameters = NULL, *y = NULL;
     size_t forms, results = 0, beyond = 0;
-
-    /* Step 1: options, sizes, memory and work. */
     sizes.small = true;
     status s = choose_forms(form, &forms, c);
     if (s.code || (s = problem_from_sizes(&p, c->operator, &sizes)).code) return s;
@@ -111,8 +108,6 @@ static status verify(const struct call *c)
     if (!s.code && !(y = memory_reals(results, 1, 1, 1))) s = out_of_memory("y");
     if (!s.code) s = run(NULL, naive, &p, c);
     for (size_t f = 0; f < forms && !s.code; f++) s = run(NULL, form[f], &p, c);
-
-    /* Step 2: the forms, one after another. */
     if (!s.code) s = run(y, naive, &p, c);
     if (!s.code) print_problem(&p, c, origin);
     for (size_t f = 0; f < forms && !s.code; f++) {

@@ -2,9 +2,7 @@
  *
  * "--key=value" becomes two words; "-o=value" and "key=value" stay one. */
 
-#ifndef TWICETOLD_PROGRAM_WORDS_H
-#define TWICETOLD_PROGRAM_WORDS_H
-
+#pragma once
 #include <stdbool.h>
 #include "../runtime/status.h"
 
@@ -22,5 +20,3 @@ void words_release(struct words *w);
 
 /* Prints "twicetold 1.0, float", with the program's name. */
 void print_version(const char *program);
-
-#endif

@@ -31,14 +31,11 @@ void atomic_file_remove(void)
     if (path) unlink(path);
 }
 
-/* Fill in target, temporary, replaces and mode. */
 static status find_target(struct atomic_file *f)
 {
     struct stat found;
     size_t length = strlen(f->path);
     if (!length || f->path[length - 1] == '/') return bad_input("'%.120s' does not name a file", f->path);
-
-    /* Step 1: the old file, if there is one. */
     f->replaces = lstat(f->path, &found) == 0;
     if (!f->replaces && errno != ENOENT) return path_error("written", f->path, errno);
     if (f->replaces) {
@@ -51,8 +48,6 @@ static status find_target(struct atomic_file *f)
         if (faccessat(AT_FDCWD, f->target, W_OK, AT_EACCESS) != 0) return path_error("written", f->path, errno);
         f->mode = found.st_mode & 0777;
     }
-
-    /* Step 2: the temporary name. */
     const char *target = f->target ? f->target : f->path;
     size_t size = strlen(target) + sizeof ".tmp";
     f->temporary = memory_get(size, 1);

@@ -5,24 +5,19 @@
  *     if (!s.code && fputs(text, f.file) < 0) s = path_error("written", path, errno);
  *     return atomic_file_close(&f, s);
  *
- * The data goes to PATH.tmp.  It is flushed to the disk (fsync) and renamed, so PATH always has the old file or the
- * complete new one.  A killed process leaves PATH.tmp, which the next one overwrites.  So two processes must not write
- * the same PATH at the same time.
+ * The data goes to PATH.tmp, which is flushed to the disk (fsync) and renamed.  A killed process leaves PATH.tmp, which
+ * the next one overwrites.  So two processes must not write the same PATH at the same time.
  *
  * The new file has the permission bits of the old one.  A symbolic link is followed: the file it names is replaced, the
  * link stays.  A name may be four bytes shorter than the file system allows. */
 
-#ifndef TWICETOLD_ATOMIC_FILE_H
-#define TWICETOLD_ATOMIC_FILE_H
-
+#pragma once
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct atomic_file {
     FILE *file;                 /* write here */
@@ -47,8 +42,4 @@ void atomic_file_remove(void);
 /* "PATH cannot be BE_DONE: ..." from an errno: bad input if another path would have worked, otherwise a failure. */
 status path_error(const char *be_done, const char *path, int error);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

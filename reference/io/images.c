@@ -78,10 +78,8 @@ static const char *other_format(const unsigned char *header)
     return NULL;
 }
 
-/* Read the sizes that an IDX header states; reject those that cannot be true. */
 static status check_header(struct image_set *set, const unsigned char *header)
 {
-    /* Step 1: two zeros, the element type, the number of axes. */
     const char *other = other_format(header);
     if (other) return bad_input("is %s, expected PNG or IDX: convert it to PNG first", other);
     if (header[0] != 0 || header[1] != 0)
@@ -91,7 +89,7 @@ static status check_header(struct image_set *set, const unsigned char *header)
     if (header[3] != 3)
         return bad_input("holds an IDX array of %d axes, expected 3 (images, rows, columns)", header[3]);
 
-    /* Step 2: three sizes below 2^32: the product of two fits 64 bits. */
+    /* Sizes below 2^32: the product of two fits 64 bits. */
     unsigned long long count = big_endian(header + 4), rows = big_endian(header + 8), columns = big_endian(header + 12);
     if (count == 0 || rows == 0 || columns == 0)
         return bad_input("states %llu images of %llu x %llu pixels, expected at least 1 of each", count, rows, columns);
@@ -109,7 +107,6 @@ static status check_set(struct image_set *set)
 {
     unsigned char bytes[CHUNK];
     unsigned got;
-
     status s = read_bytes(set->stream, bytes, HEADER, &got);
     if (s.code) return s;
     if (got < HEADER) return bad_input("ends after %u bytes, expected an IDX header of %d", got, HEADER);
@@ -239,7 +236,7 @@ static status decode_png(struct image *im, struct png_reading *r, FILE *file)
     r->what = "is not a PNG";
     if (setjmp(png_jmpbuf(r->png))) return png_rejected(r);
 
-    /* Step 1: the header, before memory is allocated for the sizes that it states. */
+    /* The header, before memory is allocated for the sizes that it states. */
     png_init_io(r->png, file);
     png_set_benign_errors(r->png, 1);
     png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
@@ -249,7 +246,7 @@ static status decode_png(struct image *im, struct png_reading *r, FILE *file)
     if (r->rows == 0 || r->columns == 0 || r->rows > IMAGE_PIXELS_MAX / r->columns)
         return bad_input("states %zu x %zu pixels, expected at most %zu in all", r->rows, r->columns, IMAGE_PIXELS_MAX);
 
-    /* Step 2: ask for bytes: palettes looked up, 1, 2 and 4 bits expanded, 16 rounded, tRNS as alpha. */
+    /* Ask for bytes: palettes looked up, 1, 2 and 4 bits expanded, 16 rounded, tRNS as alpha. */
     r->what = "is a broken PNG";
     png_set_expand(r->png);
     png_set_scale_16(r->png);
@@ -259,11 +256,9 @@ static status decode_png(struct image *im, struct png_reading *r, FILE *file)
     r->bytes = memory_get(r->rows * r->columns, r->samples);
     if (!r->bytes) return out_of_memory("a PNG image");
 
-    /* Step 3: each pass of an interlaced image adds its pixels to the rows of the passes before. */
+    /* Each pass of an interlaced image adds its pixels to the rows of the passes before. */
     for (int pass = png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE ? 1 : 7; pass > 0; pass--)
         for (size_t y = 0; y < r->rows; y++) png_read_row(r->png, r->bytes + y * r->columns * r->samples, NULL);
-
-    /* Step 4: reals. */
     status s = image_create(im, r->rows, r->columns, r->samples < 3 ? 1 : 3);
     if (!s.code) png_pixels(im, r);
     return s;

@@ -12,17 +12,13 @@
  *
  * memory.h does not count the memory of zlib and libpng. */
 
-#ifndef TWICETOLD_IMAGES_H
-#define TWICETOLD_IMAGES_H
-
+#pragma once
 #include <limits.h>
 #include <stdbool.h>
 #include "../runtime/memory.h"
 #include "../runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Debian's dataset-fashion-mnist: 10 000 images of 28 x 28. */
 #define IMAGES_DEFAULT "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
@@ -69,8 +65,4 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
 /* The same with a factor for each axis: nothing is cut off. */
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

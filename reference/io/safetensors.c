@@ -40,7 +40,6 @@ static size_t utf8_prefix(const char *text, size_t length)
 {
     const unsigned char *t = (const unsigned char *)text;
     size_t i = 0;
-
     while (i < length) {
         unsigned char c = t[i], low = 0x80, high = 0xbf;
         size_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
@@ -62,7 +61,6 @@ static size_t utf8_prefix(const char *text, size_t length)
 static status scan_string(const char *text, size_t length, size_t *at)
 {
     size_t i = *at;
-
     for (; i < length && text[i] != '"'; i++) {
         if ((unsigned char)text[i] < 0x20)
             return bad_input("header byte %zu: byte 0x%02x in a string, expected it escaped",
@@ -89,7 +87,6 @@ static status scan(const char *text, size_t length)
 {
     size_t name = 0, name_length = 0, depth = 0;
 
-    /* Step 1: UTF-8, an object. */
     size_t good = utf8_prefix(text, length);
     if (good < length)
         return bad_input("header byte %zu: 0x%02x is not UTF-8 here", good, (unsigned)(unsigned char)text[good]);
@@ -98,7 +95,6 @@ static status scan(const char *text, size_t length)
     for (size_t i = 0; i < length;) {
         char c = text[i];
 
-        /* Step 2: strings. */
         if (c == '"') {
             size_t begin = ++i;
             status s = scan_string(text, length, &i);
@@ -110,7 +106,6 @@ static status scan(const char *text, size_t length)
             continue;
         }
 
-        /* Step 3: numbers. */
         if (c == '-' || (c >= '0' && c <= '9')) {
             size_t digits = strspn(text + i, "0123456789+-.eE");
             bool plain = digits <= 16 && (digits == 1 || c != '0') && strspn(text + i, "0123456789") >= digits;
@@ -122,7 +117,6 @@ static status scan(const char *text, size_t length)
             continue;
         }
 
-        /* Step 4: blanks and brackets. */
         if ((unsigned char)c < 0x20 && c != '\t' && c != '\n' && c != '\r')
             return bad_input("header byte %zu: byte 0x%02x, expected JSON", i, (unsigned)(unsigned char)c);
         if ((c == '{' || c == '[') && ++depth > NESTING)
@@ -147,7 +141,6 @@ static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
                          const char *name, const char *field, const cJSON *array)
 {
     const cJSON *item;
-
     *count = 0;
     if (!cJSON_IsArray(array))
         return bad_input("tensor %.60s: %s is %s, expected an array", name, field, kind(array));
@@ -172,7 +165,6 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
     size_t axes, count, size[TENSOR_AXES];
     char shape[61];
 
-    /* Step 1: the three fields, each once, and no fourth. */
     if (!cJSON_IsObject(entry)) return bad_input("tensor %.60s: %s, expected an object", name, kind(entry));
     cJSON_ArrayForEach(field, entry) {
         int f = 0;
@@ -185,14 +177,12 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
     for (int f = 0; f < 3; f++)
         if (!fields[f]) return bad_input("tensor %.60s: %s is missing", name, names[f]);
 
-    /* Step 2: the type. */
     if (!cJSON_IsString(fields[0]))
         return bad_input("tensor %.60s: dtype is %s, expected a string", name, kind(fields[0]));
     const char *dtype = fields[0]->valuestring;
     size_t width = strcmp(dtype, "F32") == 0 ? 4 : strcmp(dtype, "F64") == 0 ? 8 : 0;
     if (width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
 
-    /* Step 3: the shape, and the bytes of its data. */
     status s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
     if (s.code) return s;
     if (axes > TENSOR_AXES)
@@ -207,7 +197,6 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
         size[a] = (size_t)sizes[a];
     }
 
-    /* Step 4: the place of its data. */
     s = read_sizes(offsets, 2, &count, name, "data_offsets", fields[2]);
     if (s.code) return s;
     if (count != 2)
@@ -247,7 +236,6 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Reject a name that occurs twice; sort the names. */
 static status check_names(const char **names, size_t count)
 {
     qsort(names, count, sizeof *names, by_text);
@@ -261,7 +249,6 @@ static status check_names(const char **names, size_t count)
 static status check_tiles(const struct place **places, size_t count, uint64_t data_at, uint64_t data_bytes)
 {
     uint64_t end = data_at;
-
     qsort(places, count, sizeof *places, by_place);
     for (size_t i = 0; i < count; i++) {
         const struct place *p = places[i];
@@ -279,7 +266,6 @@ static status check_tiles(const struct place **places, size_t count, uint64_t da
     return status_ok();
 }
 
-/* Describe the tensors of the header and their places, in its order. */
 static status read_entries(struct safetensors *opened, const cJSON *header, uint64_t data_at, uint64_t data_bytes)
 {
     struct tensors *list = &opened->tensors;
@@ -291,8 +277,6 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
     list->tensor = memory_get(entries, sizeof *list->tensor);
     opened->place = memory_get(entries, sizeof *opened->place);
     status s = names && order && list->tensor && opened->place ? status_ok() : out_of_memory("the header");
-
-    /* Step 1: each entry by itself. */
     for (entry = header->child; entry && !s.code; entry = entry->next) {
         names[n++] = entry->string;
         if (strcmp(entry->string, METADATA) == 0) {
@@ -304,8 +288,6 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
         s = read_entry(&list->tensor[list->count], place, entry, data_at, data_bytes);
         list->count += !s.code;
     }
-
-    /* Step 2: all of them together. */
     if (!s.code) s = check_names(names, entries);
     if (!s.code) s = check_tiles(order, list->count, data_at, data_bytes);
     memory_free(names);
@@ -313,7 +295,7 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
     return s;
 }
 
-/* The JSON tree of a scanned header; deleted by the caller. */
+/* The caller deletes *header. */
 static status parse(cJSON **header, const char *text, size_t length)
 {
     const char *end = text;
@@ -358,7 +340,6 @@ static status read_numbers(void *to, size_t to_width, struct safetensors *opened
 {
     struct place place = opened->place[t];
     union chunk chunk;
-
     if (fseeko(opened->file, (off_t)(place.at + (uint64_t)first * place.width), SEEK_SET) != 0)
         return failure("tensor %.60s: cannot be read: %s", place.name, strerror(errno));
     for (size_t done = 0, n; done < count; done += n) {
@@ -376,14 +357,11 @@ static status read_numbers(void *to, size_t to_width, struct safetensors *opened
     return status_ok();
 }
 
-/* Read the header of an open file of this many bytes. */
 static status read_header(struct safetensors *opened, uint64_t bytes)
 {
     FILE *file = opened->file;
     uint64_t stated;
     cJSON *header = NULL;
-
-    /* Step 1: its length. */
     if (bytes < sizeof stated) return bad_input("the file has %" PRIu64 " bytes, expected at least 8", bytes);
     if (fread(&stated, sizeof stated, 1, file) != 1) return failure("the file cannot be read");
     little_endian(&stated, 1, sizeof stated);
@@ -392,13 +370,10 @@ static status read_header(struct safetensors *opened, uint64_t bytes)
                          bytes - sizeof stated < HEADER_LIMIT ? bytes - sizeof stated : HEADER_LIMIT);
     size_t length = (size_t)stated, data_at = sizeof stated + length;
 
-    /* Step 2: its text, and a zero byte. */
     char *text = memory_get(length + 1, 1);
     if (!text) return out_of_memory("the header");
     text[length] = '\0';
     status s = fread(text, 1, length, file) == length ? scan(text, length) : failure("the file cannot be read");
-
-    /* Step 3: its entries. */
     if (!s.code) s = parse(&header, text, length);
     if (!s.code) s = read_entries(opened, header, data_at, bytes - data_at);
     cJSON_Delete(header);
@@ -410,15 +385,13 @@ status safetensors_open(struct safetensors *opened, const char *path)
 {
     struct stat found;
 
-    /* Step 1: a regular file.  Without O_NONBLOCK, opening a pipe would wait for its writer. */
+    /* A regular file.  Without O_NONBLOCK, opening a pipe would wait for its writer. */
     *opened = (struct safetensors){0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return path_error("opened", path, errno);
     status s = fstat(fd, &found) != 0 ? path_error("read", path, errno) : status_ok();
     if (!s.code && !S_ISREG(found.st_mode))
         s = bad_input("%.120s is %s, expected a file", path, S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
-
-    /* Step 2: its header. */
     if (!s.code) opened->file = fdopen(fd, "rb");
     if (!s.code && !opened->file) s = path_error("read", path, errno);
     if (!opened->file) {
@@ -473,7 +446,6 @@ status safetensors_read(struct tensors *list, const char *path)
 
 /* ---- Writing ---- */
 
-/* Reject names that a header cannot have. */
 static status check_own_names(const struct tensor *tensors, size_t count)
 {
     const char **names = memory_get(count, sizeof *names);
@@ -498,7 +470,6 @@ static status compose_header(char **text, const struct tensor *tensors, size_t c
     cJSON *header = cJSON_CreateObject();
     bool complete = header != NULL;
     size_t end = 0;
-
     *text = NULL;
     for (size_t i = 0; i < count && complete; i++) {
         char shape[8 + 24 * TENSOR_AXES], offsets[64];
@@ -528,13 +499,11 @@ static bool write_all(FILE *file, const char *text, const struct tensor *tensors
     size_t length = strlen(text), padding = (8 - length % 8) % 8;
     uint64_t stated = length + padding;
 
-    /* Step 1: the header, padded so that the data are aligned. */
+    /* The header, padded so that the data are aligned. */
     little_endian(&stated, 1, sizeof stated);
     if (fwrite(&stated, sizeof stated, 1, file) != 1) return false;
     if (fwrite(text, 1, length, file) != length) return false;
     if (fwrite("        ", 1, padding, file) != padding) return false;
-
-    /* Step 2: the data. */
     for (size_t i = 0; i < count; i++)
         for (size_t done = 0, n; done < tensors[i].count; done += n) {
             n = sizeof *chunk / sizeof(real);
@@ -551,12 +520,10 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
     struct atomic_file f = {0};
     char *text;
 
-    /* Step 1: the header, before any file is touched. */
+    /* The header, before any file is touched. */
     status s = check_own_names(tensors, count);
     if (!s.code) s = compose_header(&text, tensors, count);
     if (s.code) return s;
-
-    /* Step 2: the file. */
     union chunk *chunk = memory_get(1, sizeof *chunk);
     s = chunk ? atomic_file_open(&f, path) : out_of_memory("the file");
     if (!s.code) {

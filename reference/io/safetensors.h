@@ -12,17 +12,13 @@
  *
  * Safe from several threads.  Headers are parsed one at a time, since cJSON keeps its last error in a static. */
 
-#ifndef TWICETOLD_SAFETENSORS_H
-#define TWICETOLD_SAFETENSORS_H
-
+#pragma once
 #include <stdbool.h>
 #include <stdio.h>
 #include "../runtime/status.h"
 #include "../runtime/tensor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* All tensors of a file, in the order of its header, as reals; released by tensors_release.  double to float rounds,
  * and overflows to infinity.  NaN and infinity are data.  On an error the list is empty: STATUS_FAILURE if memory is
@@ -69,8 +65,4 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
 /* True if both paths are the same text or name the same file, through any hard or symbolic links. */
 bool same_file(const char *a, const char *b);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -37,8 +37,6 @@ struct scene {
     struct image canvas;
 };
 
-/* ------------------------------------------------------------- geometry */
-
 /* The sizes of the canvas of a grid, p pixels a token. */
 static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
 {
@@ -63,8 +61,6 @@ static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
                          scene->rows, scene->columns, INT_MAX);
     return status_ok();
 }
-
-/* --------------------------------------------------------------- noise */
 
 /* Fourier coefficients of a complex [rows][columns] plane.  Those of its real part are independent and normal too. */
 static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
@@ -101,8 +97,6 @@ static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stre
     return plan ? status_ok() : out_of_memory("noise");
 }
 
-/* --------------------------------------------------------------- canvas */
-
 /* Copy the tile to (y, x) of the canvas, as far as it lies within. */
 static void paste(struct image *canvas, size_t y, size_t x, const real *tile, size_t rows, size_t columns)
 {
@@ -116,7 +110,6 @@ static status fill_with_mosaic(struct scene *scene, size_t b)
 {
     size_t count = scene->set.count, tiles = scene->down * scene->across;
     size_t start = (scene->first + b % count * (tiles % count)) % count;
-
     for (size_t t = 0; t < tiles; t++) {
         status s = image_set_read(scene->tile, &scene->set, (start + t) % count, 1);
         if (s.code) return s;
@@ -148,7 +141,6 @@ static const char *path_of(const struct token_source *source)
     return source->path ? source->path : IMAGES_DEFAULT;
 }
 
-/* Measure the canvas and find the source. */
 static status survey(struct scene *scene, const grid *g, const struct token_source *source)
 {
     struct stat about;
@@ -160,7 +152,6 @@ static status survey(struct scene *scene, const grid *g, const struct token_sour
     return scene->noise ? s : image_is_png(&scene->png, path_of(source));
 }
 
-/* Read a PNG, or open an IDX file. */
 static status open_file(struct scene *scene, const char *path, size_t first)
 {
     status s = scene->png ? image_read_png(&scene->photo, path) : image_set_open(&scene->set, path);
@@ -187,8 +178,6 @@ static status open_scene(struct scene *scene, const grid *g, const struct token_
     return s;
 }
 
-/* --------------------------------------------------------------- origin */
-
 /* One line about the source, whatever bytes its path has. */
 static void describe(char *origin, size_t size, const struct scene *scene, const struct token_source *source,
                      size_t batch)
@@ -213,9 +202,6 @@ static void describe(char *origin, size_t size, const struct scene *scene, const
     status_one_line(origin);
 }
 
-/* --------------------------------------------------------------- tokens */
-
-/* The patch of token (t, y, x). */
 static void cut_patch(real *patch, const struct scene *scene, size_t t, size_t y, size_t x)
 {
     size_t colours = scene->canvas.channels, run = scene->p * colours;
@@ -245,7 +231,6 @@ static void make_entry(real *x, const grid *g, size_t channels, const struct sce
                        const real *projection)
 {
     size_t values = scene->p * scene->p * scene->canvas.channels;
-
     for (size_t i = 0; i < g->tokens; i++)
         cut_patch(patches + i * values, scene, i / (scene->H * scene->W), i / scene->W % scene->H, i % scene->W);
     for (size_t i = g->tokens; i-- > 0;)
@@ -276,7 +261,7 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
     if (batch == 0 || channels == 0 || channels > INT_MAX)
         return bad_input("tokens of batch %zu and %zu channels, expected 1 ... %d", batch, channels, INT_MAX);
 
-    /* Step 1: the source, and memory.  The first canvas has the number of colours. */
+    /* The first canvas has the number of colours. */
     status s = open_scene(&scene, g, source);
     if (s.code) return s;
     describe(origin, size, &scene, source, batch);
@@ -285,11 +270,9 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
     real *patches = memory_reals(g->tokens, values, 1, 1), *projection = memory_reals(channels, values, 1, 1);
     if (!s.code && (!patches || !projection)) s = out_of_memory("tokens");
 
-    /* Step 2: one projection for all, its length that of one pixel. */
+    /* One projection for all, its length that of one pixel. */
     if (!s.code)
         random_fill_normal(projection, channels * values, scene.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
-
-    /* Step 3: entry after entry. */
     for (size_t b = 0; !s.code && b < batch; b++) {
         if (b > 0) s = fill_canvas(&scene, b);
         if (!s.code) make_entry(x + b * g->tokens * channels, g, channels, &scene, patches, projection);

@@ -14,18 +14,14 @@
  * N), H = ceil(N / W).  A grid of three axes is a video of a camera that pans to the right: frame t begins at column 2
  * t.
  *
- * The same seed gives the same tokens on every platform, up to the rounding of sums. */
+ * A seed gives the same tokens on every platform, up to the rounding of sums. */
 
-#ifndef TWICETOLD_TOKENS_H
-#define TWICETOLD_TOKENS_H
-
+#pragma once
 #include <stdint.h>
 #include "../runtime/grid.h"
 #include "images.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define TOKEN_PATCH 4           /* pixels, the default */
 #define TOKEN_PATCH_MAX 256
@@ -57,8 +53,4 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 /* Upper bound of the bytes that tokens_make takes, without x and the source. */
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -25,7 +25,6 @@ static void put(struct page *page, const char *format, ...)
     if (length > 0) page->length += (size_t)length;
 }
 
-/* Puts a string of JSON, or null. */
 static void put_string(struct page *page, const char *string)
 {
     if (!string) {
@@ -81,7 +80,6 @@ size_t describe_operator(char *text, size_t size, const struct declaration *d)
     struct page page = {.text = text, .size = size};
     const struct form *form;
     char shape[80];
-
     put_pair(&page, "{", "name", d->name);
     put_pair(&page, ", ", "summary", d->summary);
     put(&page, ", \"forms\": [");

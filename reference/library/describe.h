@@ -1,8 +1,6 @@
 /* describe.h -- a declaration as JSON, for other programs */
 
-#ifndef TWICETOLD_DESCRIBE_H
-#define TWICETOLD_DESCRIBE_H
-
+#pragma once
 #include "../runtime/operator.h"
 
 /* Like snprintf, writes what fits into text of `size` bytes and returns the full length.
@@ -17,5 +15,3 @@
  * An option whose default is null is required, unless its kind is "flag"; one with "" is optional.  The meaning of a
  * letter may be null. */
 size_t describe_operator(char *text, size_t size, const struct declaration *d);
-
-#endif

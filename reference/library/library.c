@@ -39,8 +39,6 @@ static twicetold_status public_status(status s, const char *operator)
     return out;
 }
 
-/* ---- operators and forms -------------------------------------------------- */
-
 const char *API(operator)(int at)
 {
     const struct declaration *d = at < 0 ? NULL : operator_at(at);
@@ -65,8 +63,6 @@ size_t API(describe)(char *text, size_t size, const char *name)
     return d ? describe_operator(text, text ? size : 0, d) : 0;
 }
 
-/* ---- the caller's words and tensors --------------------------------------- */
-
 /* Creates the problem from the options.  It points to their words, so they are copied. */
 static status set_options(struct API(plan) *plan, const struct declaration *d, const char *const *option)
 {
@@ -86,7 +82,7 @@ static status set_options(struct API(plan) *plan, const struct declaration *d, c
     return problem_create(&plan->problem, d, (int)count, word);
 }
 
-/* Converts a tensor of the caller; name and data are borrowed. */
+/* Borrows name and data. */
 static status convert(struct tensor *t, const API(tensor) *given)
 {
     if (given->axes < 0 || given->axes > TENSOR_AXES)
@@ -119,8 +115,6 @@ static status list_all(struct tensors *all, const API(tensor) *given, size_t cou
     return s;
 }
 
-/* ---- plans ------------------------------------------------------------------ */
-
 static status no_plan(void) { return bad_input("found no plan, expected one"); }
 
 static status prepare(struct API(plan) *plan)
@@ -141,8 +135,6 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     if (!plan) return public_status(bad_input("found NULL, expected the address of a plan"), NULL);
     *plan = NULL;
     if (!request) return public_status(bad_input("found no request, expected one"), NULL);
-
-    /* Step 1: the operator, its form and its options. */
     status s = operator_named(&d, request->name);
     if (s.code) return public_status(s, NULL);
     s = form_named(&form, d, request->form ? request->form : "fast", NULL);
@@ -156,8 +148,6 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     new_plan->form = form;
     new_plan->threads = request->threads ? request->threads : plan_threads();
     s = set_options(new_plan, d, request->options);
-
-    /* Step 2: the shapes, and the memory limit. */
     if (!s.code) s = list_all(&shapes, tensors, count);
     for (size_t t = 0; t < shapes.count; t++) shapes.tensor[t].data = NULL;
     if (!s.code) s = problem_bind(&new_plan->problem, &shapes);
@@ -197,7 +187,7 @@ twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, siz
     struct problem bound = plan->problem;
     struct tensors given = {0};
 
-    /* Step 1: bind the tensors to a copy, so that an error changes nothing. */
+    /* Bind the tensors to a copy, so that an error changes nothing. */
     memset(bound.tensor, 0, sizeof bound.tensor);
     status s = list_all(&given, tensors, count);
     if (!s.code) s = problem_bind(&bound, &given);
@@ -205,7 +195,7 @@ twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, siz
     if (!s.code) s = same_shapes(&bound, &plan->problem);
     if (s.code) return public_status(s, name);
 
-    /* Step 2: allocate and load.  A step that fails releases the inner plan. */
+    /* A step that fails releases the inner plan. */
     plan->problem = bound;
     plan->loaded = false;
     if (!plan->plan.form) s = prepare(plan);
@@ -232,8 +222,6 @@ void API(plan_release)(API(plan) *plan)
     memory_free(plan->words);
     memory_free(plan);
 }
-
-/* ---- sizes and costs ------------------------------------------------------ */
 
 int API(plan_shape)(const API(plan) *plan, size_t size[TWICETOLD_AXES])
 {

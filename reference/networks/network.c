@@ -84,7 +84,6 @@ static void replace(char *to, size_t size, const char **from, const struct netwo
     snprintf(to, size, "%zu", value);
 }
 
-/* Copies a text of the table, and replaces its placeholders. */
 static status replace_all(char *to, size_t size, const char *from, const struct network *n,
                           const struct network_stage *stage)
 {
@@ -114,7 +113,7 @@ static status make_problem(struct part *p, const struct network *n, const struct
     int words = 0;
     if (!d) return failure("the table names '%s', which is neither an operator nor a layer", p->step->what);
 
-    /* Step 1: options in the first half of the words, sizes in the second. */
+    /* Options in the first half of the words, sizes in the second. */
     char *sizes = p->words + options;
     status s = replace_all(p->words, options, p->step->options, n, stage);
     if (!s.code) s = replace_all(sizes, sizeof p->words - options, p->step->sizes, n, stage);
@@ -125,7 +124,7 @@ static status make_problem(struct part *p, const struct network *n, const struct
         if (*at) *at++ = '\0';
     }
 
-    /* Step 2: the problem.  It must not point to `g`. */
+    /* The problem must not point to `g`. */
     const struct problem_sizes o = {
         .words = words, .word = word, .grid = grid_text(g, sizeof g, &in->grid),
         .batch = n->batch, .channels = in->channels, .sizes = sizes, .without = p->step->without,
@@ -137,7 +136,6 @@ static status make_problem(struct part *p, const struct network *n, const struct
     return s;
 }
 
-/* Grid and channels of a step's output. */
 static status output_flow(struct flow *out, const struct part *p)
 {
     int axes;
@@ -159,15 +157,12 @@ static status add_part(struct network *n, const struct network_step *step, int s
     struct flow y;
     char path[NETWORK_STEP];
     bool from_h = step->move == ALONG || step->move == JOIN, to_x = step->move == JOIN || step->move == ADD;
-
-    /* Step 1: its path. */
     *p = (struct part){.step = step, .stage = stage};
     if (stage && block) snprintf(path, sizeof path, "stage%d.block%zu.%s", stage, block, step->name);
     else if (stage) snprintf(path, sizeof path, "stage%d.%s", stage, step->name);
     else snprintf(path, sizeof path, "%s", step->name);
     memcpy(p->path, path, sizeof path);
 
-    /* Step 2: its problem and its output. */
     status s = make_problem(p, n, from_h ? h : x);
     if (!s.code) s = output_flow(&y, p);
     if (s.code) return status_at(s, path);
@@ -177,7 +172,6 @@ static status add_part(struct network *n, const struct network_step *step, int s
     if (step->move == ON) *x = y;
     if (step->move == INTO || step->move == ALONG) *h = y;
 
-    /* Step 3: its plan, without memory yet. */
     f = operator_form(p->problem.declaration, form);
     if (!f)
         return bad_input("form '%.20s': not known to %s, expected naive or fast", form, step->what);
@@ -192,7 +186,6 @@ static status add_part(struct network *n, const struct network_step *step, int s
 
 /* ---- all steps ------------------------------------------------------------------ */
 
-/* True if this block has the step. */
 static bool takes_turn(const struct network_step *step, size_t block)
 {
     return step->turn == ALWAYS || (step->turn == ODD) == (block % 2 == 1);
@@ -228,7 +221,6 @@ static status add_steps(struct network *n, int stage, size_t block, const char *
 
 static size_t pixel_channels(const struct network *n) { return n->table->channels ? n->table->channels : 3; }
 
-/* Adds all parts in running order. */
 static status add_parts(struct network *n, const char *form)
 {
     struct flow x = {.grid = n->grid, .channels = pixel_channels(n)}, h = x;
@@ -304,7 +296,6 @@ static status bind_weight(struct part *p, int r, const struct tensors *file)
     return status_ok();
 }
 
-/* True if the network has a tensor of this path. */
 static bool known(const struct network *n, const char *name)
 {
     char path[NETWORK_PATH];
@@ -434,7 +425,6 @@ void network_input_shape(const struct network *n, size_t size[3])
     size[2] = pixel_channels(n);
 }
 
-/* The output shape of the last step of the stage. */
 void network_stage_shape(const struct network *n, int stage, size_t size[3])
 {
     int axes = 0;
@@ -452,15 +442,12 @@ void network_stage_shape(const struct network *n, int stage, size_t size[3])
 
 status network_place(struct network *n)
 {
-    /* Step 1: the three arrays, and the scratch memory. */
     n->x = memory_reals(n->activations, 1, 1, 1);
     n->h = memory_reals(n->activations, 1, 1, 1);
     n->y = memory_reals(n->activations, 1, 1, 1);
     if (!n->x || !n->h || !n->y) return out_of_memory("the activations of a network");
     n->shared = n->scratch ? memory_get(n->scratch, 1) : NULL;
     if (n->scratch && !n->shared) return out_of_memory("the scratch memory of a network");
-
-    /* Step 2: the plans. */
     for (size_t p = 0; p < n->parts; p++) {
         status s = plan_allocate(&n->part[p].plan, n->scratch ? n->shared : NULL);
         if (s.code) return status_at(s, n->part[p].path);

@@ -1,7 +1,7 @@
 /* network.h -- a network is a table of steps over operators and layers
  *
- * A network has stages of blocks.  A stage has entry steps, once, and the steps of a block, `depth` times; the steps of
- * the end follow the last stage.  A step is an operator or a layer, its options as words, and how it changes x and h:
+ * A stage has entry steps, once, and the steps of a block, `depth` times; the steps of the end follow the last stage.
+ * A step is an operator or a layer, its options as words, and how it changes x and h:
  *
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
@@ -15,20 +15,15 @@
  *     network_create     creates problems and plans without memory: sizes, parameters, bytes and costs are known
  *     network_bind       binds the tensors of a file; network_draw makes random weights
  *     network_place      allocates memory and loads the plans
- *     network_run        computes logits from x; allocates nothing
- *     network_release    may be called at any time
+ *     network_run        allocates nothing
  *
  * Three arrays hold x, h and the result of a step.  All plans share the scratch memory of the largest.  Errors name the
  * path of a step or of a tensor. */
 
-#ifndef TWICETOLD_NETWORK_H
-#define TWICETOLD_NETWORK_H
-
+#pragma once
 #include "operators.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define NETWORK_STAGES 4
 #define NETWORK_PATH 96          /* bytes of the path of a weight */
@@ -90,7 +85,6 @@ struct network_request {
     size_t allowed;                         /* the most bytes for the array of parts; 0: no limit */
 };
 
-/* A step in its place. */
 struct part {
     const struct network_step *step;
     int stage;                              /* from 1; 0 for the steps after the last stage */
@@ -99,7 +93,7 @@ struct part {
     char words[224];                        /* options and sizes without placeholders; the problem points to them */
     struct problem problem;
     struct plan plan;
-    double seconds;                         /* of the last run; of one thread, its processor time */
+    double seconds;                         /* of the last run; processor time if there is one thread */
 };
 
 struct network {
@@ -156,8 +150,4 @@ void network_stage_shape(const struct network *n, int stage, size_t size[3]);
 /* Weight number `at` in the order of the steps, with borrowed data; false after the last. */
 bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

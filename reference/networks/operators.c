@@ -49,9 +49,6 @@ const struct form *operator_form(const struct declaration *d, const char *name)
     return either && layer_find(d->name) == d ? operator_form_at(d, 0) : NULL;
 }
 
-/* ---- by name, with errors ----------------------------------------------------- */
-
-/* Appends a name to a list. */
 static void append(char *list, size_t size, const char *name)
 {
     size_t at = strlen(list);

@@ -2,14 +2,10 @@
  *
  * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
 
-#ifndef TWICETOLD_OPERATORS_H
-#define TWICETOLD_OPERATORS_H
-
+#pragma once
 #include "../runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Operator number `at`, NULL after the last.  The operator or layer of that name, or NULL. */
 const struct declaration *operator_at(int at);
@@ -27,8 +23,4 @@ status operator_named(const struct declaration **d, const char *name);
 status form_named(const struct form **form, const struct declaration *d, const char *name,
                   const struct form_row *versions);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -11,15 +11,11 @@
  * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
  * sharper.  A grey photograph has three equal colours. */
 
-#ifndef TWICETOLD_PHOTO_H
-#define TWICETOLD_PHOTO_H
-
+#pragma once
 #include "../io/images.h"
 #include "network.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Computes x [H][W][3] from a photograph.  Fails only if memory is exhausted. */
 status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W);
@@ -31,8 +27,4 @@ status photo_read(real *x, const char *path, const struct photo_recipe *recipe, 
 /* Describes the recipe, "scaled to cover 248x248 pixels, the middle 224x224 kept"; returns text. */
 const char *photo_text(char *text, size_t size, const struct photo_recipe *recipe, size_t H, size_t W);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -3,14 +3,10 @@
  * A run records the seconds of each step in its part (network.h).  These functions add up seconds and multiply-adds by
  * kind.  The additions to x have their own kind, "x + f", without multiply-adds. */
 
-#ifndef TWICETOLD_PROFILE_H
-#define TWICETOLD_PROFILE_H
-
+#pragma once
 #include "network.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define NETWORK_KINDS 32
 
@@ -30,8 +26,4 @@ double network_if_free(const struct network_kind *kind, const struct network_kin
  * disturb least. */
 status network_profile(struct network *n, real *logits, const real *x, int runs);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -1,8 +1,6 @@
 /* stages.h -- steps that several tables share */
 
-#ifndef TWICETOLD_NETWORKS_STEPS_H
-#define TWICETOLD_NETWORKS_STEPS_H
-
+#pragma once
 #include "network.h"
 
 /* x += mixer(norm1(x)); x += mlp(norm2(x)). */
@@ -18,5 +16,3 @@
 /* Layer norm, mean over the tokens, classes. */
 #define STEP_HEAD {.name = "head", .move = ON, .what = "head", .options = "--classes %K"}
 #define STEPS_END {.name = "norm", .move = ON, .what = "norm"}, STEP_HEAD
-
-#endif

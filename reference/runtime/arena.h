@@ -1,8 +1,8 @@
 /* arena.h -- the memory of a plan, declared by name and shape before it is allocated
  *
- * A form declares its arrays in prepare.  The arena adds up their sizes; arena_allocate then allocates all of them.  So
- * the bytes of a plan are known before any is allocated, and plans that run one after another can share their scratch
- * memory.  A size that overflows is recorded as SIZE_MAX; allocation then fails.
+ * A form declares its arrays in prepare; arena_allocate allocates all of them.  So the bytes of a plan are known before
+ * any is allocated, and plans that run one after another can share their scratch memory.  If a size overflows,
+ * allocation fails.
  *
  *     arena_reals(arena, PERSISTENT, &f->R, "the Toeplitz tensor R", N, N, D);
  *     arena_reals(arena, PER_THREAD, &f->a, "the structure vectors", N, D);
@@ -18,15 +18,11 @@
  *
  * All but PERSISTENT is scratch memory: runs and loads use the same bytes. */
 
-#ifndef TWICETOLD_ARENA_H
-#define TWICETOLD_ARENA_H
-
+#pragma once
 #include "memory.h"
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define ARENA_ARRAYS 48
 
@@ -106,8 +102,4 @@ static inline real *arena_at(real *array, size_t n)
     return array ? array + n : NULL;
 }
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

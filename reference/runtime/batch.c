@@ -1,7 +1,6 @@
 /* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h
  *
- * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference.
- * ELSA's strips (fast/tuned/elsa/elsa.c) have static shares. */
+ * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference. */
 
 #include "batch.h"
 #include <omp.h>
@@ -14,8 +13,6 @@ void team_barrier(const struct team *t)
         #pragma omp barrier
     }
 }
-
-/* ---- items ------------------------------------------------------------------ */
 
 /* Each thread has its own share of the items; with more than SHARES threads, some share one.  Each share of a loop has
  * a counter of the items taken, in its own cache line.  There are counters for SLOTS loops; loop n + SLOTS uses those
@@ -34,7 +31,6 @@ bool team_next_shared(const struct team *t, size_t items, size_t *item)
 {
     struct team_count *c = t->count;
     size_t shares = t->parts < SHARES ? t->parts : SHARES, first = t->part % shares;
-
     if (!c->open) {
         size_t *later = taken(t, ++c->loop + TEAM_LOOPS, first);
         #pragma omp atomic write
@@ -60,8 +56,6 @@ void team_linear(const struct team *t, real *y, size_t y_stride, const real *x, 
     for (size_t piece; team_next(t, pieces, &piece);)
         linear_apply(y, y_stride, x, x_stride, map, tokens, piece, pieces);
 }
-
-/* ---- images ----------------------------------------------------------------- */
 
 /* The team `t` with `images` images from `first` on. */
 static struct team with_images(struct team t, const struct batch *batch, real *y, const real *x,
@@ -93,15 +87,11 @@ status batch_run(const struct plan *plan, real *y, const real *x, const struct b
         struct team shared = {
             .plan = plan, .part = thread, .parts = threads, .thread = thread, .count = &shared_count,
         };
-
-        /* Step 1: images that one thread computes. */
         for (size_t b; singles && team_next(&shared, singles, &b);) {
             struct team t = with_images(single, batch, y, x, b, 1);
             run_chunk(&t);
         }
         if (singles) team_barrier(&shared);
-
-        /* Step 2: images that all threads share. */
         for (size_t b = singles; b < B; b += at_once) {
             struct team t = with_images(shared, batch, y, x, b, B - b < at_once ? B - b : at_once);
             run_chunk(&t);

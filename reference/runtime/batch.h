@@ -17,16 +17,12 @@
  * Alternatively (per_thread) each thread computes whole images, without barriers.  All threads share the images that
  * are left over. */
 
-#ifndef TWICETOLD_BATCH_H
-#define TWICETOLD_BATCH_H
-
+#pragma once
 #include "linear.h"
 #include "plan.h"
 #include "share.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* State of the calling thread for the current chunk of images. */
 struct team {
@@ -53,8 +49,6 @@ status batch_run(const struct plan *plan, real *y, const real *x, const struct b
 
 /* Waits until all threads of the chunk are here. */
 void team_barrier(const struct team *t);
-
-/* ---- items ---------------------------------------------------------------- */
 
 /* Position of a thread: its current loop, and how many shares it has found empty.  With one thread, `seen` counts
  * items. */
@@ -107,8 +101,4 @@ static inline size_t chunk_images(size_t N, size_t B)
     return images < B ? images : B;
 }
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

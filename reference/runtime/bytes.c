@@ -63,8 +63,6 @@ status work_fits(double multiply_adds, double allowed)
                      multiply_adds, allowed);
 }
 
-/* ---- threads ------------------------------------------------------------------ */
-
 #ifdef _OPENMP
 static long loaded_in;              /* the process that loaded this library */
 static long named;                  /* the process that default_threads_here was called in */

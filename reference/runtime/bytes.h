@@ -3,15 +3,11 @@
  * The bytes of a plan are known before they are allocated (arena.h), and its multiply-adds before it runs (plan.h).  So
  * the programs reject a problem that is too large before they begin. */
 
-#ifndef TWICETOLD_BYTES_H
-#define TWICETOLD_BYTES_H
-
+#pragma once
 #include <stddef.h>
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Reads the value of --max-memory: bytes, with a suffix K, M, G or T for powers of 1024; at most SIZE_MAX.  If text is
  * NULL, *allowed is three quarters of the free memory: of MemAvailable in /proc/meminfo, or of all memory if that
@@ -39,8 +35,4 @@ void default_threads_here(void);
  * forked, and this team has several, too. */
 status team_begins(int threads);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

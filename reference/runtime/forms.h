@@ -3,14 +3,10 @@
  * Each folder of forms has a list of its own: naive/forms.c, fast/forms.c, fast/tuned/forms.c, fast/cuda/forms.cc and,
  * for the layers of networks, networks/layers/layers.c.  networks/operators.c looks forms up in them. */
 
-#ifndef TWICETOLD_FORMS_H
-#define TWICETOLD_FORMS_H
-
+#pragma once
 #include "plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* One form of one operator; a list ends at an operator of NULL. */
 struct form_row {
@@ -23,8 +19,4 @@ extern const struct form_row naive_forms[], plain_forms[], fast_forms[], layer_f
 /* No operator has more forms than this, versions of kernels included. */
 #define OPERATOR_FORMS 32
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

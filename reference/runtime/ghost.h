@@ -12,16 +12,12 @@
  * Both matrices are given, or neither.  With lambda 0 all powers are 1, and ghost_add may be given alone.  The operator
  * defines the offsets and applies the filters (elsa.h, msa.h). */
 
-#ifndef TWICETOLD_GHOST_H
-#define TWICETOLD_GHOST_H
-
+#pragma once
 #include <float.h>
 #include "lookup.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct ghost_problem {
     size_t channels, heads, offsets;    /* C, h, and the columns of the matrices */
@@ -50,8 +46,6 @@ struct ghost {
 void ghost_prepare(struct ghost *ghost, struct arena *arena, enum lifetime time, const struct ghost_problem *params);
 void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
 
-/* ---- table rows --------------------------------------------------------------- */
-
 #define OPTIONS_GHOST \
     {.name = "head-map", .kind = OPTION_CHOICE, .default_value = "modulo", .choices = "modulo|block", \
      .meaning = "head of channel c: c mod h, or c div (C/h)"}, \
@@ -67,8 +61,4 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *params);
     {.name = "ghost_mul", .shape = SHAPE, .when = WHEN, .optional = true, .only_if = ASKED, .needs = "ghost_add", \
      .fan_in = "1", .meaning = "ghost head: their factors; lambda 0 does without"}
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -23,7 +23,6 @@ status grid_create(grid *g, int axes, const size_t *size)
 status grid_numbers(int *axes, size_t number[GRID_AXES], const char *text)
 {
     const char *p = text;
-
     for (int a = 0; a < GRID_AXES; a++) number[a] = 1;
     for (*axes = 0; *axes < GRID_AXES && *p >= '0' && *p <= '9'; p++) {
         size_t n = 0;

@@ -7,16 +7,12 @@
  * offset has P = product of (2n-1) entries, row-major.  The entry of query i and key j is at (j-i) + (n-1) on every
  * axis.  On a line that is e_{N+j-i} of LiSA's Eq. 2, counted from 0. */
 
-#ifndef TWICETOLD_GRID_H
-#define TWICETOLD_GRID_H
-
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define GRID_AXES 3
 
@@ -52,8 +48,4 @@ size_t grid_circular(const grid *g, size_t i, size_t n);
 /* *j = the token at i + step; false if that is off the grid. */
 bool grid_neighbour(const grid *g, size_t i, const ptrdiff_t step[GRID_AXES], size_t *j);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

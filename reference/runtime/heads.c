@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the problem ----------------------------------------------------------- */
-
 struct heads_problem heads_problem(struct lookup *names)
 {
     struct heads_problem params = {
@@ -37,12 +35,9 @@ double projections_multiply_adds(const struct problem *p)
     return names.error.code ? NAN : heads_multiply_adds(&params);
 }
 
-/* ---- cores ---------------------------------------------------------------- */
-
 void branch_attend(const struct team *t, const struct branch *b)
 {
     size_t items = t->images * b->heads * b->parts;
-
     for (size_t item; team_next(t, items, &item);) {
         size_t image = item / b->parts / b->heads, number = item / b->parts % b->heads;
         size_t query = image * b->queries, key = image * b->keys, channel = number * b->channels;
@@ -58,8 +53,6 @@ void branch_attend(const struct team *t, const struct branch *b)
     }
 }
 
-/* ---- from x to y with one core -------------------------------------------- */
-
 static size_t width_of(const struct heads *heads)
 {
     return 2 * heads->params.Q + heads->params.C;
@@ -69,7 +62,6 @@ void heads_prepare(struct plan *plan, struct core_options core)
 {
     struct heads *heads = plan->state;
     const struct heads_problem *params = plan->params;
-
     if (!core.chunk) core.chunk = params->B;
     if (!core.parts) core.parts = 1;
     if (!core.maps) core.maps = &linear_as_it_lies;
@@ -92,7 +84,6 @@ status heads_load(struct plan *plan)
 {
     struct heads *heads = plan->state;
     const struct heads_problem *params = plan->params;
-
     heads->params = *params;
     linear_load(&heads->input, 0, width_of(heads), params->w_qkv, params->b_qkv);
     if (params->w_o) linear_load(&heads->output, 0, params->C, params->w_o, params->b_o);
@@ -127,7 +118,6 @@ void heads_join(const struct team *t)
     if (heads->joined) team_linear(t, t->y, C, heads->joined, C, &heads->output, tokens);
 }
 
-/* Calls the core with dense copies of its inputs, and copies its output back. */
 static void dense_core(const struct head *given)
 {
     const struct heads *heads = given->plan->state;
@@ -137,7 +127,6 @@ static void dense_core(const struct head *given)
     real *q_dense = head_thread(given, heads->q), *k_dense = head_thread(given, heads->k);
     real *v_dense = head_thread(given, heads->v);
     struct head head = *given;
-
     head_gather(q_dense, given->q, given->q_stride, N, q);
     head_gather(k_dense, given->k, given->kv_stride, N, q);
     head_gather(v_dense, given->v, given->kv_stride, N, v);

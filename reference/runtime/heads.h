@@ -4,28 +4,23 @@
  *     Y = f(Q, K, V)                    for each head
  *     y = Y W_o^T + b_o                 of the joined heads; without W_o y is Y
  *
- * A form supplies f, its core.  Images and heads are independent, so threads share them.  A head may be cut further,
- * into parts (blocks of queries, windows).  The core is called once for each part of each head.  A core whose heads
- * depend on each other is called once for all heads of an image.  Its query and key may have Q channels instead of C;
- * then w_qkv has 2Q + C rows.
+ * A form supplies f, its core.  It is called once for each part (block of queries, window) of each head; if heads
+ * depend on each other, once for all heads of an image.  Its query and key may have Q channels instead of C; then w_qkv
+ * has 2Q + C rows.
  *
  * Operators with other projections (HiLo, SRA) call batch_run (batch.h), and branch_attend for each branch.
  *
  * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o, and the arrays of the core.  Multiply-adds: B
  * N (2Q + C) C, and B N C^2 more with W_o. */
 
-#ifndef TWICETOLD_HEADS_H
-#define TWICETOLD_HEADS_H
-
+#pragma once
 #include <assert.h>
 #include <stddef.h>
 #include "batch.h"
 #include "linear.h"
 #include "lookup.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* ---- the problem: the first member of every struct *_problem with w_qkv --- */
 
@@ -139,8 +134,4 @@ void heads_join(const struct team *t);
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels);
 void head_scatter(real *rows, size_t stride, const real *dense, size_t tokens, size_t channels);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

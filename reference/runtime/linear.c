@@ -18,8 +18,6 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
             tokens, in, out);
 }
 
-/* ---- linear_as_it_lies ---------------------------------------------------- */
-
 static void prepare(struct linear *map, struct arena *arena)
 {
     (void)map;

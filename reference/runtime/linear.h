@@ -8,14 +8,10 @@
  * Naive and fast forms share them; a library computes them (product.h).  y overlaps no input.  Sizes and strides are at
  * most INT_MAX (problem.c and shape.c reject larger ones).  Multiply-adds: tokens * in * out. */
 
-#ifndef TWICETOLD_LINEAR_H
-#define TWICETOLD_LINEAR_H
-
+#pragma once
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
                 const real *weight, const real *bias, size_t tokens, size_t in, size_t out);
@@ -23,8 +19,6 @@ void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
 /* y = x V for V [in][out], dense. */
 void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
                     const real *values, size_t tokens, size_t in, size_t out);
-
-/* ---- a map that a plan holds ---------------------------------------------- */
 
 struct linear {
     const struct linear_kind *kind;
@@ -72,8 +66,4 @@ static inline void linear_apply(real *y, size_t y_stride, const real *x, size_t 
     map->kind->apply(y, y_stride, x, x_stride, map, tokens, part, parts);
 }
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

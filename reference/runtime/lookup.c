@@ -26,7 +26,6 @@ size_t lookup_size(struct lookup *names, const char *letter)
     return size;
 }
 
-/* Index of the option, or -1 and an error. */
 static int known_option(struct lookup *names, const char *option)
 {
     int o = declaration_option(names->problem->declaration, option);
@@ -92,8 +91,6 @@ size_t lookup_axis(struct lookup *names, const char *name, int axis)
     int r = present_tensor(names, name);
     return r < 0 || axis >= names->problem->tensor[r].axes ? 0 : names->problem->tensor[r].size[axis];
 }
-
-/* ---- a single name ------------------------------------------------------- */
 
 double problem_number(const struct problem *p, const char *option)
 {

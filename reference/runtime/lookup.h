@@ -1,7 +1,6 @@
 /* lookup.h -- options, sizes and tensors of a problem by name
  *
- * A declaration contains names; a form computes with numbers and pointers.  So each operator has one function (resolve)
- * that looks up all names and fills the struct of its resolved problem:
+ * Each operator has one function (resolve) that looks up all names and fills the struct of its resolved problem:
  *
  *     struct lookup names = {.problem = p};
  *     *l = (struct lisa_problem){
@@ -11,14 +10,10 @@
  *
  * A name that is not declared is a programming error.  Its value is 0 or NULL, and names.error keeps the first. */
 
-#ifndef TWICETOLD_LOOKUP_H
-#define TWICETOLD_LOOKUP_H
-
+#pragma once
 #include "operator.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct lookup {
     const struct problem *problem;
@@ -47,8 +42,4 @@ bool problem_given(const struct problem *p, const char *option);
 const real *problem_tensor(const struct problem *p, const char *name);  /* NULL also if it has no data */
 size_t problem_axis(const struct problem *p, const char *name, int axis);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -62,20 +62,16 @@ static void *allocate(size_t bytes)
 void *memory_get(size_t count, size_t size)
 {
     size_t bytes;
-
-    /* Step 1: round up to whole lines, and add one for the size. */
     if (!size_multiply(&bytes, count, size) || bytes > SIZE_MAX - 2 * LINE) return NULL;
     bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
 
-    /* Step 2: allocate.  The limit is checked before the block is counted, so two threads may exceed it together. */
+    /* The limit is checked before the block is counted, so two threads may exceed it together. */
     size_t most = atomic_load(&limit);
     if (request_fails() || (most && bytes - LINE > most - (atomic_load(&in_use) < most ? atomic_load(&in_use) : most)))
         return NULL;
     char *line = allocate(bytes);
     if (!line) return NULL;
     memcpy(line, &bytes, sizeof bytes);
-
-    /* Step 3: count the block without the line for its size. */
     size_t now = atomic_fetch_add(&in_use, bytes - LINE) + bytes - LINE;
     size_t seen = atomic_load(&peak);
     while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) continue;

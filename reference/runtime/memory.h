@@ -1,7 +1,6 @@
 /* memory.h -- one allocator, aligned and counted
  *
- * All memory of forms is allocated here, so its peak is measured.  Blocks are aligned to 64 bytes: a cache line, or a
- * vector of AVX-512.
+ * All memory of forms is allocated here.  Blocks are aligned to 64 bytes: a cache line, or a vector of AVX-512.
  *
  * Memory that FFTW, OpenBLAS, oneDNN and the C library allocate is not counted.  Out of memory, FFTW aborts the
  * process, and libgomp prints a message and ends it.  OpenBLAS allocates buffers before main; with a small ulimit -v it
@@ -9,15 +8,11 @@
  *
  * All threads share the counters, which are exact.  Operators that run at the same time have one common peak. */
 
-#ifndef TWICETOLD_MEMORY_H
-#define TWICETOLD_MEMORY_H
-
+#pragma once
 #include <stdbool.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* *product = a b; false, and *product unchanged, if that overflows. */
 bool size_multiply(size_t *product, size_t a, size_t b);
@@ -53,8 +48,4 @@ void memory_set_junk(bool junk);
 /* Fills the bytes with junk if memory_set_junk(true) was called. */
 void memory_fill_junk(void *block, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

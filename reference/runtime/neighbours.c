@@ -10,7 +10,6 @@ size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES])
     return centres;
 }
 
-/* The tokens of the window around one centre. */
 static void fill_window(int *token, const struct neighbours *n, size_t centre)
 {
     for (size_t m = 0; m < n->entries; m++) {

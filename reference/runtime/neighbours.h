@@ -5,20 +5,15 @@
  * A window is a box of odd sizes, centred on a token; its entries are row-major.  Entry m of the window around a centre
  * j is the token j + step(m), or OFF_GRID.  Along every axis step runs from -(size/2) to size/2, times the dilation.
  *
- * The centres are the tokens whose coordinates are multiples of the strides, in row-major order.  Naive and fast forms
- * read the table, so they need no code for borders.
+ * The centres are the tokens whose coordinates are multiples of the strides, in row-major order.
  *
  * Memory: centres * entries ints, constant after load. */
 
-#ifndef TWICETOLD_NEIGHBOURS_H
-#define TWICETOLD_NEIGHBOURS_H
-
+#pragma once
 #include "grid.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define OFF_GRID (-1)
 
@@ -43,8 +38,4 @@ size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES]);
 void neighbours_unfold(real *window, const struct neighbours *n, size_t centre,
                        const real *rows, size_t stride, size_t columns);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

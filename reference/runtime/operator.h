@@ -1,18 +1,15 @@
 /* operator.h -- the declaration of an operator: a table of options and a table of tensors
  *
- * Programs and tests read from it which options there are, which tensors a file must have, and how to make random
- * parameters.  Three steps lead from a declaration to numbers:
+ * Programs and tests read options, tensors and random parameters from it.  Three steps lead from it to numbers:
  *
  *     problem   a declaration with sizes and tensors
  *     plan      a form prepared for a problem (plan.h)
  *     run       computes y from x, any number of times; allocates nothing
  *
- * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems and
- * plans share nothing, so each thread may have its own. */
+ * A problem points to tensors that it does not own.  They must outlive it, and it must outlive its plans.  Problems
+ * share nothing. */
 
-#ifndef TWICETOLD_OPERATOR_H
-#define TWICETOLD_OPERATOR_H
-
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "grid.h"
@@ -20,11 +17,7 @@
 #include "status.h"
 #include "tensor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* ---- the declaration ------------------------------------------------- */
+BEGIN_C_DECLS
 
 enum option_kind {
     OPTION_INTEGER,             /* low <= n <= high */
@@ -107,8 +100,6 @@ bool words_have(const char *text, const char *word, size_t length);
 /* True if `word` exists and does not look like an option. */
 bool word_is_value(const char *word);
 
-/* ---- the problem ----------------------------------------------------- */
-
 #define PROBLEM_OPTIONS 16
 #define PROBLEM_TENSORS 24
 #define PROBLEM_LETTERS 24
@@ -177,8 +168,4 @@ size_t problem_list(struct tensor list[PROBLEM_TENSORS], const struct problem *p
 /* Binds c = C / h; bad input if h does not divide C. */
 status derive_head_channels(struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -17,7 +17,6 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
     const struct declaration *d = p->declaration;
     *plan = (struct plan){.problem = p, .form = form, .threads = threads < 1 ? 1 : threads};
     plan->arena = arena_open(plan->threads);
-
     char *block = memory_get(resolved_bytes(d) + form->state, 1);
     if (!block) {
         plan_release(plan);

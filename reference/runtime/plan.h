@@ -14,19 +14,14 @@
  *     if (!s.code) s = plan_run(&plan, y, x);
  *     plan_release(&plan);
  *
- * The problem must outlive its plans.  Plans share nothing, so each thread may have its own.  The threads of a plan
- * share its work.  Libraries (BLAS, FFTW) run on the thread that calls them, so a plan of one thread uses one
- * processor. */
+ * The problem must outlive its plans.  Plans share nothing, so each thread may have its own.  Libraries (BLAS, FFTW)
+ * run on the thread that calls them, so a plan of one thread uses one processor. */
 
-#ifndef TWICETOLD_PLAN_H
-#define TWICETOLD_PLAN_H
-
+#pragma once
 #include "operator.h"
 #include "arena.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct plan;
 
@@ -72,8 +67,4 @@ double form_multiply_adds(const struct form *form, const struct problem *p);
 /* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 digits) or -bf16 (8); else 0. */
 double form_rounding(const struct form *form);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

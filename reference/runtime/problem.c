@@ -97,7 +97,6 @@ static status set_option(struct problem *p, int at, const char *text)
 {
     const struct option *o = &p->declaration->options[at];
     status s = status_ok();
-
     p->option[at].text = text;
     switch (o->kind) {
     case OPTION_FLAG: break;
@@ -133,7 +132,6 @@ static status match_axes(struct problem *p, int at)
                      o->kind == OPTION_STEPS && p->grid.axes > 1 ? ", or one number for all" : "");
 }
 
-/* A failure if the declaration does not fit into a problem. */
 static status within_limits(const struct declaration *d)
 {
     size_t options = 0, tensors = 0;
@@ -149,8 +147,6 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
     status s = within_limits(d);
     if (s.code) return s;
     *p = (struct problem){.declaration = d};
-
-    /* Step 1: the options that are given. */
     for (int w = 0; w < words; w++) {
         int o = strncmp(word[w], "--", 2) ? -1 : declaration_option(d, word[w] + 2);
         if (o < 0)
@@ -167,16 +163,12 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
         w++;
         if ((s = set_option(p, o, word[w])).code) return s;
     }
-
-    /* Step 2: defaults of the others. */
     for (int o = 0; d->options[o].name; o++) {
         if (p->option[o].given || d->options[o].kind == OPTION_FLAG) continue;
         if (!d->options[o].default_value)
             return bad_input("option --%s: missing, expected %s", d->options[o].name, d->options[o].meaning);
         if (*d->options[o].default_value && (s = set_option(p, o, d->options[o].default_value)).code) return s;
     }
-
-    /* Step 3: axes of kernels and steps. */
     for (int o = 0; d->options[o].name; o++)
         if ((s = match_axes(p, o)).code) return s;
     return status_ok();
@@ -196,7 +188,6 @@ static bool condition(const struct problem *p, const char *when, size_t length)
     return when[n] == '~' ? words_have(text, list, strlen(list)) : word_place(list, text) >= 0;
 }
 
-/* True if all conditions of the row hold. */
 static bool in_force(const struct problem *p, const struct tensor_row *row)
 {
     for (const char *when = row->when; when;) {
@@ -302,7 +293,6 @@ static status bind_row(struct problem *p, int r, const struct tensors *file)
     const struct tensor_row *row = &p->declaration->tensors[r];
     struct tensor *t = tensors_find(file, row->name);
     char expected[120], found[120];
-
     if (empty(p, row->shape)) {
         if (t) return bad_input("tensor %s: found one, expected none as a size of its shape is 0", row->name);
         return status_ok();

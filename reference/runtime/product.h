@@ -7,15 +7,11 @@
  *
  * The library is oneDNN in float on x86-64, if the build found it (libdnnl-dev), and else CBLAS. */
 
-#ifndef TWICETOLD_PRODUCT_H
-#define TWICETOLD_PRODUCT_H
-
+#pragma once
 #include <stdbool.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct factor {
     const real *at;
@@ -29,8 +25,4 @@ void product(real *c, size_t c_stride, struct factor a, struct factor b, const r
 /* Writes "oneDNN 2.6.0" into text, or an empty string if the library is CBLAS. */
 void product_library(char *text, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -10,7 +10,6 @@
 static void philox(uint32_t word[4], uint64_t seed)
 {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
-
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * word[0], p1 = (uint64_t)0xCD9E8D57u * word[2];
         uint32_t next0 = (uint32_t)(p1 >> 32) ^ word[1] ^ key0;

@@ -9,15 +9,11 @@
  *
  * Both builds compute the same doubles; the float build rounds them. */
 
-#ifndef TWICETOLD_RANDOM_H
-#define TWICETOLD_RANDOM_H
-
+#pragma once
 #include <stdint.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t n);
 
@@ -31,8 +27,4 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation);
 void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int bound);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -4,11 +4,10 @@
  *
  * Sources include <tgmath.h>, so that sqrt(x) is sqrtf or sqrt.  Names of BLAS and FFTW go through two macros. */
 
-#ifndef TWICETOLD_REAL_H
-#define TWICETOLD_REAL_H
-
+#pragma once
 #include <float.h>
 #include <stddef.h>
+#include "linkage.h"
 
 #ifdef COUNTING_REAL            /* a header that defines it as a class: tests/support/counting.h, tests/exact/field.h */
 #include COUNTING_REAL
@@ -37,6 +36,4 @@ typedef double wide_real;
 #define REAL_MAX FLT_MAX
 #define BLAS(name) cblas_s##name
 #define FFTW(name) fftwf_##name
-#endif
-
 #endif

@@ -2,15 +2,11 @@
  *
  * Naive and fast forms share them.  Maps are tokens, [H][W][C], row-major. */
 
-#ifndef TWICETOLD_RESAMPLE_H
-#define TWICETOLD_RESAMPLE_H
-
+#pragma once
 #include <stddef.h>
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* mean [s][s][C] of x [H][W][C], as nn.AdaptiveAvgPool2d(s).  Along an axis of n tokens, cell i is the mean of tokens
  * floor(i n / s) to ceil((i + 1) n / s) - 1; cells may overlap.  Additions: H W C or a little more. */
@@ -51,8 +47,4 @@ static inline void bilinear_row(real *y, size_t y_stride, size_t count, const st
     }
 }
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -6,9 +6,7 @@
  *     product = factor { "*" factor }
  *     factor  = number | letter */
 
-#ifndef TWICETOLD_SHAPE_H
-#define TWICETOLD_SHAPE_H
-
+#pragma once
 #include "operator.h"
 
 enum axis_kind { AXIS_KNOWN, AXIS_FREE, AXIS_UNKNOWN, AXIS_TOO_LARGE };
@@ -34,5 +32,3 @@ void shape_describe(char *text, size_t size, const struct problem *p, const char
 
 /* Writes "[N, c, D]" or "[P, 1] or [P, h]"; the sign of products is a dot, or nothing after a number ("3C"). */
 void shape_letters(char *text, size_t size, const char *shape);
-
-#endif

@@ -1,8 +1,6 @@
 /* share.h -- equal shares of work */
 
-#ifndef TWICETOLD_SHARE_H
-#define TWICETOLD_SHARE_H
-
+#pragma once
 #include <stddef.h>
 
 /* Index of the first item of share `part`; share(items, parts, parts) is `items`.  Shares differ by at most one item,
@@ -11,5 +9,3 @@ static inline size_t share(size_t items, size_t part, size_t parts)
 {
     return items / parts * part + (part < items % parts ? part : items % parts);
 }
-
-#endif

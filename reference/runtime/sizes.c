@@ -174,8 +174,6 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
 {
     const char *without = o->without;
     status s = create(p, d, o);
-
-    /* Step 1: the sizes that are given. */
     if (!s.code) s = check_without(d, o->without);
     if (!s.code) s = problem_set_size(p, "B", o->batch);
     if (!s.code) s = problem_set_size(p, "C", o->channels);
@@ -186,8 +184,6 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
         if (!problem_size(p, "M") && (s = problem_set_size(p, "M", p->grid.tokens)).code) return s;
         if (!problem_size(p, "N") && (s = problem_set_size(p, "N", p->grid.tokens)).code) return s;
     }
-
-    /* Step 2: the shapes, and the grid of the tokens of x. */
     s = problem_shape(p, listed, &without);
     if (o->small) s = shape_small(p, without, s);
     if (s.code) return name_open_letters(p, s);

@@ -7,14 +7,10 @@
  *
  * The texts must outlive the problem. */
 
-#ifndef TWICETOLD_SIZES_H
-#define TWICETOLD_SIZES_H
-
+#pragma once
 #include "operator.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct problem_sizes {
     int words;
@@ -39,8 +35,4 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
 /* The first letter without a size in the tensors in force; false if there is none. */
 bool problem_open_letter(char letter[4], const struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

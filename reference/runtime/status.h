@@ -8,12 +8,10 @@
  *
  * A message is one line: what was found, and what was expected. */
 
-#ifndef TWICETOLD_STATUS_H
-#define TWICETOLD_STATUS_H
+#pragma once
+#include "linkage.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 enum status_code {
     STATUS_OK = 0,
@@ -44,8 +42,4 @@ status status_at(status s, const char *where);
  * control the terminal. */
 void status_one_line(char *text);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

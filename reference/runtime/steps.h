@@ -2,14 +2,10 @@
  *
  * They work in place on dense rows, may be called by any number of threads, and propagate NaN. */
 
-#ifndef TWICETOLD_STEPS_H
-#define TWICETOLD_STEPS_H
-
+#pragma once
 #include "real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* x[j] <- exp(x[j]) / sum exp(x), computed with x minus its largest entry, so that nothing overflows. */
 void softmax(real *x, size_t n);
@@ -25,8 +21,4 @@ real gelu(real x);
  * were rounded, the error would be multiplied by 1 / sqrt(epsilon). */
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -2,15 +2,11 @@
  *
  * The last axis is the fastest.  A tensor owns its name and its data. */
 
-#ifndef TWICETOLD_TENSOR_H
-#define TWICETOLD_TENSOR_H
-
+#pragma once
 #include "memory.h"
 #include "status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define TENSOR_AXES 8
 
@@ -43,8 +39,4 @@ struct tensor *tensors_find(const struct tensors *list, const char *name);
 /* Writes "[2, 196, 96]" into text of `size` bytes; returns text. */
 char *shape_text(char *text, size_t size, int axes, const size_t *shape);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -64,9 +64,6 @@ size_t windows_entry(const struct windows *w, size_t token)
     return s ? rolled(w, token / W, H) % s * s + rolled(w, token % W, W) % s : token;
 }
 
-/* ---- the seam ---------------------------------------------------------------- */
-
-/* True if a seam splits the rows, or the columns, of this window. */
 static bool split_rows(const struct windows *w, size_t window)
 {
     return w->shift && window / w->columns == w->rows - 1;

@@ -1,8 +1,8 @@
 /* windows.h -- a plane of tokens cut into windows
  *
- * Windows are squares of edge x edge tokens that do not overlap.  Windows are numbered row-major, and so are the
- * entries of a window.  If they do not tile the plane, the last windows extend beyond it at the bottom and on the
- * right; those entries are padding.  With edge 0 there is one window, the whole grid, of 1, 2 or 3 axes.
+ * Windows are squares of edge x edge tokens that do not overlap; they and their entries are numbered row-major.  If
+ * they do not tile the plane, the last windows extend beyond it at the bottom and on the right; those entries are
+ * padding.  With edge 0 there is one window, the whole grid, of 1, 2 or 3 axes.
  *
  * Windows that tile the plane may be shifted (Liu et al., "Swin Transformer", 2021).  The plane is rolled by -shift on
  * both axes before it is cut, so entry 0 of window 0 is the token (shift, shift).  The last windows of a row or column
@@ -10,15 +10,11 @@
  * into two regions, two seams cut it into four.  A region is a box of entries, and its tokens are a box of the
  * plane. */
 
-#ifndef TWICETOLD_WINDOWS_H
-#define TWICETOLD_WINDOWS_H
-
+#pragma once
 #include <stdint.h>
 #include "grid.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define WINDOW_PADDING SIZE_MAX
 
@@ -56,8 +52,4 @@ size_t windows_region_of(const struct windows *w, size_t window, size_t entry);
 /* The number of pairs of entries in the same region, in all windows, with padding. */
 double windows_pairs(const struct windows *w);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -436,7 +436,7 @@ START_TEST(every_version_is_its_operator_on_the_device)
         const real *other = normal(3, t.inputs);
         real *expected = run_form(&t.problem, operator_form(size[n].operator, "naive"), 1, other);
         t.y = fixture_run(&t, "naive", 1);
-        for (int r = 0; (version = device_version_at(plugin, size[n].operator, r)); r++) {
+        for (int r = 0; (version = version_at(plugin->forms, size[n].operator, r)); r++) {
             snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, version->name);
             real *y = run_on_device(plugin, &t, version, other, expected);
             within(line, relative_difference(y, t.y, t.outputs), version_tolerance(&t.problem, version));

@@ -9,7 +9,6 @@
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
  *     live_draw      sets random parameters
  *     live_plan      "naive" or "fast": prepares this form
- *     live_load      loads parameters that have changed
  *     live_run       computes y from x, this many times
  *
  * After an error a function returns 0, or the code of its status, and leaves the message in the text. */
@@ -51,14 +50,12 @@ char *LIVE(live_text)(void)
     return text;
 }
 
-/* Writes the message of an error into the text; returns the code. */
 static int report(status s)
 {
     if (s.code) snprintf(text, sizeof text, "%s", s.message);
     return s.code;
 }
 
-/* Appends to the text. */
 static void append(const char *format, ...) PRINTF_LIKE(1, 2);
 static void append(const char *format, ...)
 {
@@ -81,8 +78,6 @@ void LIVE(live_list)(void)
         append("\n");
     }
 }
-
-/* ---- a problem -------------------------------------------------------------- */
 
 void LIVE(live_close)(struct live *l)
 {
@@ -122,7 +117,6 @@ struct live *LIVE(live_open)(void)
     return NULL;
 }
 
-/* Allocates x and y, and binds x. */
 static status allocate(struct live *l)
 {
     size_t inputs = problem_input_count(&l->problem), outputs = problem_output_count(&l->problem);
@@ -174,8 +168,6 @@ int LIVE(live_bind)(struct live *l)
     char *lines = strdup(text);
     size_t sum = 0, at = 0;
     status s = lines ? status_ok() : out_of_memory("a list of tensors");
-
-    /* Step 1: names and sizes. */
     for (char *line = lines ? strtok(lines, "\n") : NULL; line && !s.code; line = strtok(NULL, "\n")) {
         struct tensor *t = &list[file.count];
         char *end = strchr(line, ' ');
@@ -192,8 +184,6 @@ int LIVE(live_bind)(struct live *l)
         }
         sum += t->count;
     }
-
-    /* Step 2: bind and allocate them. */
     if (!s.code) s = problem_bind(&l->problem, &file);
     if (!s.code) {
         l->parameters = memory_reals(sum, 1, 1, 1);
@@ -209,7 +199,6 @@ int LIVE(live_bind)(struct live *l)
     return report(s);
 }
 
-/* Appends a line for a tensor: name, shape, address. */
 static void append_address(const char *name, int axes, const size_t *size, const real *data)
 {
     append("%s", name);
@@ -229,30 +218,16 @@ void LIVE(live_tensors)(struct live *l)
     if (!problem_output_shape(p, &axes, size).code) append_address("y", axes, size, l->y);
 }
 
-/* ---- its forms ---------------------------------------------------------------- */
-
-/* Checks the numbers that the script has written. */
-static status check(const struct problem *p)
-{
-    return p->declaration->check ? p->declaration->check(p) : status_ok();
-}
-
 struct plan *LIVE(live_plan)(struct live *l)
 {
     const struct form *form;
     struct plan *plan = calloc(1, sizeof *plan);
     status s = plan ? form_named(&form, l->problem.declaration, text, NULL) : out_of_memory("a plan");
-    if (!s.code) s = check(&l->problem);
+    if (!s.code && l->problem.declaration->check) s = l->problem.declaration->check(&l->problem);
     if (!s.code) s = plan_create(plan, &l->problem, form, 1);
     if (!report(s)) return plan;
     free(plan);
     return NULL;
-}
-
-int LIVE(live_load)(struct plan *plan)
-{
-    status s = check(plan->problem);
-    return report(s.code ? s : plan_load(plan));
 }
 
 int LIVE(live_run)(struct live *l, struct plan *plan, int times)

@@ -1,11 +1,8 @@
 /* omp.h -- OpenMP where there is one thread and no OpenMP; see live.c */
 
-#ifndef TWICETOLD_LIVE_OMP_H
-#define TWICETOLD_LIVE_OMP_H
+#pragma once
 
 static inline int omp_get_thread_num(void) { return 0; }
 static inline int omp_get_num_threads(void) { return 1; }
 static inline int omp_get_max_threads(void) { return 1; }
 static inline void omp_set_num_threads(int threads) { (void)threads; }
-
-#endif

@@ -74,7 +74,6 @@ static void run_chunk(const struct team *t)
     const struct depthwise_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
     const real **rows = arena_thread(&t->plan->arena, f->taps, t->thread), **weights = rows + p->M;
-
     for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++) {
             size_t taps = window(rows, weights, t->x + n / p->N * p->N * C, f, p, n % p->N);

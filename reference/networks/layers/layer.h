@@ -1,8 +1,6 @@
 /* layer.h -- functions that the layers share */
 
-#ifndef TWICETOLD_LAYERS_LAYER_H
-#define TWICETOLD_LAYERS_LAYER_H
-
+#pragma once
 #include <limits.h>
 #include <string.h>
 #include "../../runtime/batch.h"
@@ -49,7 +47,6 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
     vec_store_partial(y + c, with_gelu ? gelu_vec(sum) : sum, channels - c);
 }
 
-/* Runs all images in one chunk. */
 static inline status layer_run(struct plan *plan, real *y, const real *x, void (*run_chunk)(const struct team *))
 {
     const struct problem *p = plan->problem;
@@ -76,5 +73,3 @@ void layer_fold(real *factor, real *summand, const real *g, const real *b, const
 
 /* Binds N' = N/4, the number of 2 x 2 patches.  Bad input if a side of the plane is odd, or if C > INT_MAX / 8. */
 status layer_halve(struct problem *p);
-
-#endif

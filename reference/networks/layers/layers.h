@@ -34,19 +34,14 @@
  * Errors: windows larger than the padded grid; odd sides for merge and deform; --depthwise on a grid that is not a
  * plane; sizes above INT_MAX. */
 
-#ifndef TWICETOLD_LAYERS_H
-#define TWICETOLD_LAYERS_H
-
+#pragma once
 #include "../../runtime/forms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 extern const struct declaration layer_patch, layer_norm_of_tokens, layer_mlp, layer_depthwise, layer_linear,
     layer_merge, layer_deform, layer_position, layer_head;
 
-/* One form of each. */
 extern const struct form_row layer_forms[];
 
 /* Layer number `at`, NULL after the last; the layer of that name, or NULL. */
@@ -59,8 +54,4 @@ grid layer_grid(const struct problem *p);
 /* The grid of a patch's windows. */
 status layer_patch_grid(grid *out, const struct problem *p);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+END_C_DECLS

@@ -45,7 +45,6 @@ static void run_chunk(const struct team *t)
     const struct tokens_map *p = t->plan->params;
     const struct map_form *f = t->plan->state;
     size_t items = t->images * p->N, tile = layer_tile(p->D);
-
     if (!p->gelu) team_linear(t, t->y, p->D, t->x, p->C, &f->map, items);
     for (size_t n, end; p->gelu && team_next_range(t, items, tile, &n, &end);) {
         linear_apply(t->y + n * p->D, p->D, t->x + n * p->C, p->C, &f->map, end - n, 0, 1);

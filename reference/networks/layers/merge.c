@@ -56,7 +56,6 @@ static void run_chunk(const struct team *t)
     const struct merge_form *f = t->plan->state;
     size_t C = p->C, patches = p->N / 4, items = t->images * patches, tile = layer_tile(4 * C);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
-
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * 4 * C, t->x + i / patches * p->N * C, p, i % patches);

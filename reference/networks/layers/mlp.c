@@ -4,8 +4,8 @@
  *     y = W_2 gelu(conv(W_1 x + b_1) + conv_b) + b_2            --depthwise
  *
  * conv convolves each of the r C hidden channels, with zero padding.  Without it, the hidden channels of a tile of
- * tokens stay in the cache.  With it, the hidden channels of whole images are computed first.  Then each tile is
- * convolved, activated and mapped, so that only one of the two hidden maps is in memory.
+ * tokens stay in the cache.  With it, those of whole images are computed first; then each tile is convolved, activated
+ * and mapped.
  *
  * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C more with the convolution.  Memory: a copy of the weights, a tile for
  * each thread, and with the convolution N r C for each image of a chunk. */
@@ -74,7 +74,6 @@ static status resolve(void *params, const struct problem *p)
     return names.error;
 }
 
-/* The convolution and GELU of token n of an image. */
 static void convolve(real *z, const real *hidden, const struct mlp *p, const real *weights, size_t n)
 {
     const real *x[9], *w[9];
@@ -95,12 +94,11 @@ static void run_chunk(const struct team *t)
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
 
-    /* Step 1: all hidden channels, if neighbours will need them. */
+    /* All hidden channels first, if neighbours will need them. */
     if (p->depthwise) team_linear(t, f->hidden, width, t->x, C, &f->first, items);
     if (p->depthwise) team_barrier(t);
 
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
-        /* Step 2: the activated hidden channels of a tile. */
         if (!p->depthwise) {
             linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);
             gelu_row(rows, (end - n) * width);
@@ -108,7 +106,6 @@ static void run_chunk(const struct team *t)
         for (size_t i = n; i < end && p->depthwise; i++)
             convolve(rows + (i - n) * width, f->hidden + i / p->N * p->N * width, p, f->conv, i % p->N);
 
-        /* Step 3: the second map. */
         linear_apply(t->y + n * C, C, rows, width, &f->second, end - n, 0, 1);
     }
 }

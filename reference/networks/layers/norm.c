@@ -55,7 +55,6 @@ static void run_chunk(const struct team *t)
     const struct norm *p = t->plan->params;
     const struct norm_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
-
     for (size_t n, end; team_next_range(t, items, layer_tile(C), &n, &end);)
         for (; n < end; n++) {
             const real *x = t->x + n * C;

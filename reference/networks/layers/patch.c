@@ -121,7 +121,6 @@ static void gather(real *row, const real *x, const struct patch *p, size_t n)
     size_t C = p->C, line = p->size[2] * C;
     struct extent t = extent(p, 0, n / p->out[2] / p->out[1]), y = extent(p, 1, n / p->out[2] % p->out[1]);
     struct extent z = extent(p, 2, n % p->out[2]);
-
     for (size_t i = 0; i < p->size[0]; i++)
         for (size_t j = 0; j < p->size[1]; j++, row += line) {
             bool inside = i >= t.from && i < t.to && j >= y.from && j < y.to && z.from < z.to;
@@ -139,7 +138,6 @@ static void run_chunk(const struct team *t)
     const struct patch_form *f = t->plan->state;
     size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
-
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * width, t->x + i / p->windows * p->N * p->C, p, i % p->windows);
