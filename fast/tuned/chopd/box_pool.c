@@ -1,35 +1,34 @@
 /* box_pool.c -- an integral image, one axis after another
  *
- * The integral image is a running sum along x, then along y.  A box sum is a difference along x, then along y.  The
- * steps of one axis commute with those of the other, so both steps of x come first:
+ * The integral image is a running sum along x, then along y.  A box sum is a difference along x, then along y.  All
+ * four steps commute.  Those of x come first; along y the differences of all boxes share one running sum:
  *
  *     T_yX    running sums of row y of the plane
  *     t_yx    the part of row y between the left and the right edge of the box
- *     S_Yx    running sums of t down the columns
- *     out_yx  the part of S between the upper and the lower edge of the box
+ *     U_yx    the output of row y less that of row y - 1: rows t that enter the boxes, less those that leave
+ *     out_yx  running sums of U down the columns
  *
- * So float is enough: entries of the integral image grow like H W, those of T only like W, and those of S like H times
- * the width of the box.  The mean is within about H + W / w roundings for a box of width w.
+ * So float is enough: entries of the integral image grow like H W, those of T only like W, and those of `out` not at
+ * all.  The mean is within about H + W / w roundings for a box of width w.
  *
  * 1. The position of a box relative to the grid does not depend on the token.  So vectors hold neighbouring tokens, and
  *    a shift is a load from another address.
  * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the first cache.
  * 3. Each row of T has a vector of zeros on its left and a vector of its last sum on its right, so the border needs no
- *    test.
- * 4. An edge may lie inside a token: bilinear interpolation of the integral image, written as three differences
- *    (box_pool.h).  A box inside one token is one difference, as accurate for narrow boxes as for wide ones.
- * 5. Two vectors of columns and one box at a time.  T streams by; S and the output sums stay in the first cache, and
- *    rows of S that the next row of tokens reads again stay in registers.
+ *    test.  U has rows above and below the plane, where boxes begin or end.
+ * 4. An edge may lie inside a token: bilinear interpolation of the integral image, written as three differences along x
+ *    (box_pool.h).  Along y a row enters in two parts, at two rows of U, and leaves likewise.
+ * 5. Two vectors of columns and one box at a time.  T streams by; t stays in registers, and U in the first cache.
  * 6. A load across cache lines costs double.  With AVX-512 every unaligned load crosses one, so the vector one lane
  *    further on is combined from two.  With AVX2 two shuffles cost more than the load.
  *
- * Tried with little gain: two rows of tokens at a time, which share rows of S.  A table in double is more exact, but
- * slower.
+ * A table in double would be more exact, but slower.
  *
  * Interface: fast/tuned/chopd/box_pool.h. */
 
 #include "box_pool.h"
 #include <math.h>
+#include <string.h>
 #include "../vec.h"
 
 /* Vectors of columns at a time. */
@@ -47,30 +46,32 @@ static double token_of(double edge)
     return token - 0.5 > edge ? token - 1 : token;
 }
 
-/* The span from lo to hi on an axis of `size` tokens; low and high are limited to just outside the grid. */
+/* The span from lo to hi on an axis of `size` tokens; low and high are limited to just outside the grid.  A box within
+ * one token has the mean of that token.  If no token lies between low and high, any weight is correct, but 1 would be
+ * far larger than the shares of a thin box, and cost digits. */
 static struct span span_of(double lo, double hi, size_t size)
 {
     double limit = (double)size + 1, low = token_of(lo), high = token_of(hi);
     struct span s = {.first = (real)(low + 0.5 - lo), .last = (real)(hi - (high - 0.5)), .weight = 1};
 
-    if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = 1, .weight = 1};
-    else if (s.first == 1 && s.last == 0) s.kind = SPAN_WHOLE;
+    if (low == high) s.first = 1, s.last = 0, high++;
+    s.whole = s.first == 1 && s.last == 0;
+    if (high == low + 1) s.weight = s.first;
     s.low = (ptrdiff_t)fmax(-limit, fmin(low, limit));
     s.high = (ptrdiff_t)fmax(-limit, fmin(high, limit));
     return s;
 }
 
-/* The divisor of a span.  A box within one token divides by 1, since its length may be so short that the area
- * underflows. */
-static wide_real length_of(const struct span *s, real lo, real hi)
+/* The divisor of a span; 1 within one token. */
+static wide_real length_of(real lo, real hi)
 {
-    return s->kind == SPAN_WITHIN ? 1 : (wide_real)hi - (wide_real)lo;
+    return token_of((double)lo) == token_of((double)hi) ? (wide_real)1 : (wide_real)hi - (wide_real)lo;
 }
 
-/* Rows of S: H + 1, and one more above and below. */
+/* Rows of U: H, H + 1 before the first row of tokens, and H + 2 after the last. */
 static size_t table_rows(const struct box_pool *pool)
 {
-    return pool->H + 3;
+    return 3 * (pool->H + 1);
 }
 
 void box_pool_prepare(struct box_pool *pool, struct arena *arena, size_t H, size_t W, size_t components, size_t G)
@@ -80,7 +81,7 @@ void box_pool_prepare(struct box_pool *pool, struct arena *arena, size_t H, size
     arena_objects(arena, PERSISTENT, &pool->down, "the boxes", components, G, sizeof *pool->down);
     arena_objects(arena, PERSISTENT, &pool->across, "the boxes", components, G, sizeof *pool->across);
     arena_reals(arena, PER_THREAD, &pool->T, "running sums along the rows", H, pool->line);
-    arena_reals(arena, PER_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES);
+    arena_reals(arena, PER_THREAD, &pool->U, "changes from row to row", table_rows(pool), CHUNK, LANES);
 }
 
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
@@ -89,24 +90,23 @@ void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
         struct span *down = &pool->down[b], *across = &pool->across[b];
         *down = span_of((double)boxes[0], (double)boxes[2], pool->H);
         *across = span_of((double)boxes[1], (double)boxes[3], pool->W);
-        wide_real area = length_of(down, boxes[0], boxes[2]) * length_of(across, boxes[1], boxes[3]);
-        down->weight = (real)((wide_real)mix[b] / area);
-        down->first *= down->weight;
-        down->last *= down->weight;
+        wide_real area = length_of(boxes[0], boxes[2]) * length_of(boxes[1], boxes[3]);
+        real share = (real)((wide_real)mix[b] / area);
+        down->weight *= share;
+        down->first *= share;
+        down->last *= share;
     }
 }
 
 void box_pool_clear(const struct box_pool *pool, const struct arena *arena, size_t thread)
 {
     real *T = arena_thread(arena, pool->T, thread);
-    vec *S = arena_thread(arena, pool->S, thread);
     const vec zero = {0};
 
     for (size_t y = 0; y < pool->H; y++, T += pool->line) {
         vec_store(T, zero);
         vec_store(T + LANES, zero);
     }
-    for (size_t v = 0; v < 2 * CHUNK; v++) S[v] = zero;
 }
 
 static inline ptrdiff_t clamp(ptrdiff_t at, ptrdiff_t low, ptrdiff_t high)
@@ -196,116 +196,63 @@ static inline vec moved_up(vec a, vec b)
 #endif
 }
 
-/* ---- S: differences along x, running sums along y -------------------------- */
+/* ---- U: differences along x and y ------------------------------------------ */
 
-/* S of `vectors` vectors of columns, from column x on, with its last row twice.  Callers pass constants for kind and
- * vectors.  A vector that lies completely off the grid reads the zeros before the row or the sums after it. */
-INLINED void columns_of(vec *S, const real *T, const struct box_pool *pool, const struct span *across,
-                        size_t x, size_t vectors, int kind)
+/* Adds one box to U, for `vectors` vectors of columns from column x on.  Row t of y enters at row y - high of U with
+ * the share `last`, and with the rest one row later; it leaves at y - low likewise.  Callers pass constants for vectors
+ * and for whole.  A vector that lies completely off the grid reads the zeros before the row or the sums after it. */
+INLINED void add_box_of(vec *U, const real *T, const struct box_pool *pool, const struct span *down,
+                        const struct span *across, size_t x, size_t vectors, bool down_whole, bool across_whole)
 {
-    real first = across->first, last = across->last;
-    vec sum[CHUNK] = {{0}};
+    real first = across->first, last = across->last, weight = down->weight;
+    real enter_last = weight - down->last, leave_first = weight - down->first;
     ptrdiff_t low[CHUNK] = {0}, high[CHUNK] = {0}, ends = (ptrdiff_t)pool->W;
+    vec *enter = U - down->high * (ptrdiff_t)CHUNK, *leave = U - down->low * (ptrdiff_t)CHUNK, t[CHUNK] = {{0}};
     for (size_t v = 0; v < vectors; v++) {
         low[v] = clamp((ptrdiff_t)(x + v * LANES) + across->low, -(ptrdiff_t)LANES, ends);
         high[v] = clamp((ptrdiff_t)(x + v * LANES) + across->high, -(ptrdiff_t)LANES, ends);
     }
 
-    for (size_t y = 0, H = pool->H, line = pool->line; y < H; y++, T += line, S += CHUNK) {
+    for (size_t y = 0, H = pool->H, line = pool->line; y < H; y++, T += line, enter += CHUNK, leave += CHUNK) {
         vec A[CHUNK + 1], C[CHUNK + 1];
         for (size_t v = 0; v < vectors; v++) {
             A[v] = vec_in_register(vec_loadu(T + low[v]));
             C[v] = vec_in_register(vec_loadu(T + high[v]));
         }
         for (size_t v = 0; v < vectors; v++) {
-            bool end = !COMBINE || v + 1 == vectors;
-            vec B = end ? vec_in_register(vec_loadu(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
-            vec D = end ? vec_loadu(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
-            if (kind == SPAN_WITHIN) sum[v] += first * (B - A[v]);
-            else if (kind == SPAN_WHOLE) sum[v] += C[v] - A[v];
-            else sum[v] += first * (B - A[v]) + (C[v] - B) + last * (D - C[v]);
-            S[CHUNK + v] = sum[v];
+            vec before = t[v];
+            t[v] = C[v] - A[v];
+            if (!across_whole) {
+                bool end = !COMBINE || v + 1 == vectors;
+                vec B = end ? vec_in_register(vec_loadu(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
+                vec D = end ? vec_loadu(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
+                t[v] = first * (B - A[v]) + (C[v] - B) + last * (D - C[v]);
+            }
+            if (down_whole) {
+                enter[CHUNK + v] += weight * t[v];
+                leave[CHUNK + v] -= weight * t[v];
+            } else {
+                enter[v] = enter[v] + enter_last * before + down->last * t[v];
+                leave[v] = leave[v] - down->first * before - leave_first * t[v];
+            }
         }
     }
-    for (size_t v = 0; v < vectors; v++) S[CHUNK + v] = sum[v];
+    for (size_t v = 0; v < vectors && !down_whole; v++) {
+        enter[v] += enter_last * t[v];
+        leave[v] -= down->first * t[v];
+    }
 }
 
-INLINED void make_columns(vec *S, const real *T, const struct box_pool *pool, const struct span *across,
-                          size_t x, size_t vectors)
+INLINED void add_box(vec *U, const real *T, const struct box_pool *pool, const struct span *down,
+                     const struct span *across, size_t x, size_t vectors)
 {
-    switch (across->kind) {
-    case SPAN_WITHIN: columns_of(S, T, pool, across, x, vectors, SPAN_WITHIN); break;
-    case SPAN_WHOLE: columns_of(S, T, pool, across, x, vectors, SPAN_WHOLE); break;
-    default: columns_of(S, T, pool, across, x, vectors, SPAN_GENERAL); break;
-    }
+    if (down->whole && across->whole) add_box_of(U, T, pool, down, across, x, vectors, true, true);
+    else if (down->whole) add_box_of(U, T, pool, down, across, x, vectors, true, false);
+    else if (across->whole) add_box_of(U, T, pool, down, across, x, vectors, false, true);
+    else add_box_of(U, T, pool, down, across, x, vectors, false, false);
 }
 
 /* ---- out ------------------------------------------------------------------ */
-
-/* The first row of tokens after y at which an edge enters or leaves the table; at most `end`.  Outside the table an
- * edge does not move. */
-static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
-{
-    ptrdiff_t turn = end;
-    if (y + edge < -1) turn = -1 - edge;
-    else if (y + edge < end) turn = end - edge;
-    return turn < end ? turn : end;
-}
-
-/* Adds one box to `sums`, `vectors` vectors for each row of tokens.  Callers pass constants for kind and vectors.  The
- * row of S below an edge is the row above it for the next row of tokens, so half of the rows are in registers. */
-INLINED void add_box_of(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down,
-                        size_t vectors, int kind)
-{
-    ptrdiff_t low = down->low, high = down->high, end = (ptrdiff_t)pool->H;
-    vec first = (vec){0} + down->first, weight = (vec){0} + down->weight, last = (vec){0} + down->last;
-    const vec *below = S + clamp(low, -1, end) * (ptrdiff_t)CHUNK;
-    const vec *ahead = S + clamp(high, -1, end) * (ptrdiff_t)CHUNK;
-    vec A[CHUNK], C[CHUNK];
-
-    for (size_t v = 0; v < vectors; v++) {
-        A[v] = below[v];
-        C[v] = ahead[v];
-    }
-    if (kind != SPAN_WHOLE) below += CHUNK, ahead += CHUNK;
-    for (ptrdiff_t y = 0, stop; y < end; y = stop) {
-        ptrdiff_t low_turn = next_turn(y, low, end), high_turn = next_turn(y, high, end);
-        size_t low_step = y + low >= -1 && y + low < end ? CHUNK : 0;
-        size_t high_step = y + high >= -1 && y + high < end ? CHUNK : 0;
-        stop = low_turn < high_turn ? low_turn : high_turn;
-        for (const vec *till = sums + (size_t)(stop - y) * CHUNK; sums < till; sums += CHUNK) {
-            for (size_t v = 0; v < vectors; v++) {
-                if (kind == SPAN_WHOLE) {
-                    sums[v] += weight * (ahead[v] - below[v]);
-                    continue;
-                }
-                vec B = vec_in_register(below[v]);
-                if (kind == SPAN_WITHIN) {
-                    sums[v] += first * (B - A[v]);
-                } else {
-                    vec D = vec_in_register(ahead[v]);
-                    /* Separate statements, so that each is one multiply-add. */
-                    vec sum = sums[v] + first * (B - A[v]);
-                    sum += weight * (C[v] - B);
-                    sums[v] = sum + last * (D - C[v]);
-                    C[v] = D;
-                }
-                A[v] = B;
-            }
-            below += low_step;
-            ahead += high_step;
-        }
-    }
-}
-
-INLINED void add_box(vec *sums, const vec *S, const struct box_pool *pool, const struct span *down, size_t vectors)
-{
-    switch (down->kind) {
-    case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;
-    case SPAN_WHOLE: add_box_of(sums, S, pool, down, vectors, SPAN_WHOLE); break;
-    default: add_box_of(sums, S, pool, down, vectors, SPAN_GENERAL); break;
-    }
-}
 
 /* The factor of `count` tokens of row y. */
 static inline vec factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
@@ -318,25 +265,30 @@ static inline vec factor_of(const struct box_pool_factor *factor, size_t y, size
 }
 
 /* The output of `vectors` vectors of columns, from column x on; `count` lanes of each are stored. */
-INLINED void pool_columns(real *out, real *T, vec *S, const struct box_pool *pool, size_t component,
+INLINED void pool_columns(real *out, const real *T, vec *U, const struct box_pool *pool, size_t component,
                           const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
 {
     const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
-    vec *sums = S + table_rows(pool) * CHUNK;
+    ptrdiff_t H = (ptrdiff_t)pool->H, first = 0, end = H;
+    vec sum[CHUNK] = {{0}};
 
-    for (size_t y = 0; y < pool->H; y++)
-        for (size_t v = 0; v < vectors; v++) sums[y * CHUNK + v] = (vec){0};
     for (size_t g = 0; g < pool->G; g++) {
-        make_columns(S + CHUNK, row_start(T, pool, 0), pool, &across[g], x, vectors);
-        add_box(sums, S + CHUNK, pool, &down[g], vectors);
+        if (-down[g].high < first) first = -down[g].high;
+        if (H + 1 - down[g].low > end) end = H + 1 - down[g].low;
     }
+    memset(U + first * (ptrdiff_t)CHUNK, 0, (size_t)(end - first) * CHUNK * sizeof *U);
+    for (size_t g = 0; g < pool->G; g++) add_box(U, T, pool, &down[g], &across[g], x, vectors);
+
+    for (ptrdiff_t y = first; y < 0; y++)
+        for (size_t v = 0; v < vectors; v++) sum[v] += U[y * (ptrdiff_t)CHUNK + (ptrdiff_t)v];
     out += x;
-    for (size_t y = 0, H = pool->H, W = pool->W; y < H; y++, out += W, sums += CHUNK)
+    for (size_t y = 0; y < pool->H; y++, out += pool->W, U += CHUNK)
         for (size_t v = 0; v < vectors; v++) {
-            vec sum = sums[v];
-            if (factor) sum *= factor_of(factor, y, x + v * LANES, count);
-            if (count < LANES) vec_store_partial(out + v * LANES, sum, count);
-            else vec_storeu(out + v * LANES, sum);
+            sum[v] += U[v];
+            vec mean = sum[v];
+            if (factor) mean *= factor_of(factor, y, x + v * LANES, count);
+            if (count < LANES) vec_store_partial(out + v * LANES, mean, count);
+            else vec_storeu(out + v * LANES, mean);
         }
 }
 
@@ -344,20 +296,21 @@ void box_pool_plane(const struct box_pool *pool, size_t component, real *out, co
                     const struct box_pool_factor *factor, const struct arena *arena, size_t thread)
 {
     real *T = arena_thread(arena, pool->T, thread);
-    vec *S = arena_thread(arena, pool->S, thread);
+    vec *U = (vec *)arena_thread(arena, pool->U, thread) + (pool->H + 1) * CHUNK;
     size_t W = pool->W, x = 0;
 
     make_rows(T, pool, plane);
+    T = row_start(T, pool, 0);
 
     /* The last vectors overlap those before them. */
     for (; x + CHUNK * LANES <= W; x += CHUNK * LANES)
-        pool_columns(out, T, S, pool, component, factor, x, CHUNK, LANES);
+        pool_columns(out, T, U, pool, component, factor, x, CHUNK, LANES);
     if (x < W && W >= CHUNK * LANES && W - x > LANES) {
-        pool_columns(out, T, S, pool, component, factor, W - CHUNK * LANES, CHUNK, LANES);
+        pool_columns(out, T, U, pool, component, factor, W - CHUNK * LANES, CHUNK, LANES);
         return;
     }
     for (; x + LANES <= W; x += LANES)
-        pool_columns(out, T, S, pool, component, factor, x, 1, LANES);
-    if (x < W && W >= LANES) pool_columns(out, T, S, pool, component, factor, W - LANES, 1, LANES);
-    else if (x < W) pool_columns(out, T, S, pool, component, factor, 0, 1, W);
+        pool_columns(out, T, U, pool, component, factor, x, 1, LANES);
+    if (x < W && W >= LANES) pool_columns(out, T, U, pool, component, factor, W - LANES, 1, LANES);
+    else if (x < W) pool_columns(out, T, U, pool, component, factor, 0, 1, W);
 }

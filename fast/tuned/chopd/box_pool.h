@@ -6,8 +6,8 @@
  *
  *     out_n = factor_n sum_g mix_g mean of the plane over (y0, x0, y1, x1)_g around n
  *
- * Cost of a plane: 2 additions and at most 6 multiply-adds for each token and box; 1 multiply-add if all edges lie
- * between tokens.  Memory: two spans for each box of each component; for each thread about H (W + 9 L) reals. */
+ * Cost of a plane: 3 additions and at most 6 multiply-adds for each token and box; 1 multiplication if all edges lie
+ * between tokens.  Memory: two spans for each box of each component; for each thread about H (W + 11 L) reals. */
 
 #ifndef TWICETOLD_BOX_POOL_H
 #define TWICETOLD_BOX_POOL_H
@@ -21,11 +21,9 @@
  *
  *     first (T[t+low+1] - T[t+low]) + (T[t+high] - T[t+low+1]) + last (T[t+high+1] - T[t+high])
  *
- * If both edges are in one token, the mean is that token: the first term, with first = 1. */
-enum span_kind { SPAN_GENERAL, SPAN_WITHIN, SPAN_WHOLE };   /* WITHIN one token; WHOLE tokens: first = 1, last = 0 */
-
+ * If both edges are in one token, the span is the whole token, whose mean is the same. */
 struct span {
-    enum span_kind kind;
+    bool whole;                 /* edges between tokens: first = 1, last = 0 */
     ptrdiff_t low, high;
     real first, last;
     real weight;                /* of the middle term; first and last include it */
@@ -35,7 +33,7 @@ struct box_pool {
     size_t H, W, G, components;
     size_t line;                /* reals of a padded row of running sums */
     struct span *down, *across; /* [components][G]; the weights of `down` are mix / the box's area */
-    real *T, *S;                /* of each thread: running sums along the rows, and down the columns */
+    real *T, *U;                /* of each thread: running sums along the rows; changes from row to row */
 };
 
 /* load computes the spans from boxes [components][G][4] and mix [components][G]. */

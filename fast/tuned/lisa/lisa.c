@@ -16,7 +16,9 @@
  * 5. The spectra of the key's kernels are stored in the order of use, as one stream.
  * 6. y is scratch: it holds k, then q, then v, then the output of the heads, which is projected in place.
  * 7. With one head, W_o W_v is one matrix, computed by load (see passes_through).
- * 8. Tables hold offsets in reals, not indices (vec_fft.h).  Each part of a transform copies its arguments to a local
+ * 8. With several threads and at least as many images, each thread computes whole images (batch.h): blocks of the key
+ *    need a barrier each, and leave few items between barriers.
+ * 9. Tables hold offsets in reals, not indices (vec_fft.h).  Each part of a transform copies its arguments to a local
  *    struct (vec_pass.h).
  *
  * Tried without gain: many images together, which share each spectrum but not the second cache; prefetching spectra one
@@ -36,7 +38,8 @@
 struct lisa_fast {
     struct vec_grid grid;
     struct lisa_kernels kernels;
-    size_t chunk;           /* images */
+    size_t chunk;               /* images */
+    bool per_thread;            /* one image per thread, each with a, query, keys and spectra of its own */
     size_t rows, row;           /* rows of an image; points of a row on its circle */
     size_t a_reals;             /* a of a pair: 2 rows row, plus the overrun of a vector */
     size_t field_reals;         /* the larger of a field and a token */
@@ -62,6 +65,12 @@ static struct scratch scratch_of(const struct team *t)
     };
 }
 
+/* The part of a tensor that belongs to the images of this team. */
+static real *slot_of(const struct team *t, real *tensor)
+{
+    return arena_thread(&t->plan->arena, tensor, t->slot);
+}
+
 /* The offset in [images][N][C] of head number `item`, counted over all images. */
 static size_t head_at(const struct heads_problem *params, size_t item)
 {
@@ -84,7 +93,7 @@ static void lay_queries(const struct team *t, size_t row)
     const struct heads_problem *params = t->plan->params;
     const struct lisa_fast *f = t->plan->state;
     size_t W = f->grid.tokens[2], blocks = f->kernels.blocks, block = f->rows * f->row * LANES;
-    real *first = f->query + row / f->rows * params->h * blocks * block + row % f->rows * f->row * LANES;
+    real *first = slot_of(t, f->query) + row / f->rows * params->h * blocks * block + row % f->rows * f->row * LANES;
 
     for (size_t j = 0; j < f->row; j++) {
         size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT;
@@ -200,7 +209,7 @@ static void key_spectra(const struct team *t)
     struct scratch s = scratch_of(t);
 
     for (size_t task; team_next(t, tasks, &task);)
-        lane_grid_spectrum(&f->grid, f->spectra + task * f->grid.half * POINT,
+        lane_grid_spectrum(&f->grid, slot_of(t, f->spectra) + task * f->grid.half * POINT,
                            t->y + head_at(params, task / blocks) + task % blocks * LANES,
                            params->C, block_channels(params, task % blocks), s.field, s.line);
 }
@@ -223,12 +232,12 @@ static void key_side(const struct team *t)
             size_t pair = task / items, item = task % items;
             const real *kernel = one_for_all ? k->key + pair * g->points * 2
                                              : k->key + (block * k->pairs + pair) * g->points * POINT;
-            real *a = f->a + (item * k->pairs + pair) * f->a_reals;
+            real *a = slot_of(t, f->a) + (item * k->pairs + pair) * f->a_reals;
 
             if (block == 0) memset(a, 0, f->a_reals * sizeof *a);
-            lane_grid_multiply(g, s.field, f->spectra + (item * k->blocks + block) * g->half * POINT,
+            lane_grid_multiply(g, s.field, slot_of(t, f->spectra) + (item * k->blocks + block) * g->half * POINT,
                                kernel, one_for_all, s.line);
-            contract(g, a, s.field, f->query + (item * k->blocks + block) * f->rows * f->row * LANES,
+            contract(g, a, s.field, slot_of(t, f->query) + (item * k->blocks + block) * f->rows * f->row * LANES,
                      k->key_bias + (block * k->pairs + pair) * POINT, s.line);
         }
     }
@@ -243,7 +252,7 @@ static void keys_by_channel(const struct team *t)
 
     for (size_t item; team_next(t, items, &item);)
         for (size_t c = 0; c < channels; c++) {
-            real *row = f->keys + (item * channels + c) * params->N;
+            real *row = slot_of(t, f->keys) + (item * channels + c) * params->N;
             const real *from = t->y + head_at(params, item) + c;
             for (size_t n = 0; n < params->N; n++) row[n] = c < params->c ? from[n * params->C] : 0;
         }
@@ -259,7 +268,7 @@ static void queries_by_pair(const struct team *t)
     for (size_t task; team_next(t, items * pairs, &task);) {
         size_t c = task % pairs * 2;
         const real *from = t->y + head_at(params, task / pairs) + c;
-        real *to = f->a + task * f->a_reals;
+        real *to = slot_of(t, f->a) + task * f->a_reals;
         for (size_t row = 0; row < f->rows; row++)
             for (size_t j = 0; j < f->row; j++, to += 2) {
                 size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT, token = (row * W + x) * params->C;
@@ -316,7 +325,9 @@ static void value_side(const struct team *t)
     const struct vec_grid *g = &f->grid;
     size_t tasks = t->images * params->h * k->blocks;
     struct scratch s = scratch_of(t);
-    real *spectrum = f->spectra + 2 * t->thread * g->half * POINT, *sum = spectrum + g->half * POINT;
+    real *spectrum = f->per_thread ? arena_thread(&t->plan->arena, f->spectra, t->thread)
+                                   : f->spectra + 2 * t->thread * g->half * POINT;
+    real *sum = spectrum + g->half * POINT;
 
     for (size_t task; team_next(t, tasks, &task);) {
         size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(params, block);
@@ -329,7 +340,7 @@ static void value_side(const struct team *t)
         struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, params->C};
         if (p->equation != 4) lane_grid_spectrum(g, spectrum, tokens, params->C, channels, s.field, s.line);
         for (size_t pair = 0; pair < k->pairs; pair++) {
-            const real *even = arena_at(f->keys, (item * k->pairs + pair) * 2 * params->N);
+            const real *even = arena_at(slot_of(t, f->keys), (item * k->pairs + pair) * 2 * params->N);
             const real *rpe = k->value + (k->tables > 1 ? item % params->h : 0) * g->points * 2;
             if (p->equation == 4)
                 lane_grid_filter(g, s.field, tokens, params->C, channels, even, even + params->N, rpe, s.line);
@@ -337,7 +348,7 @@ static void value_side(const struct team *t)
                 lane_grid_multiply(g, s.field, spectrum, k->value + pair * g->points * 2, true, s.line);
             bool last = pair + 1 == k->pairs && channels == LANES;
             accumulate(g, last ? whole : between, pair ? between : nothing,
-                       f->a + (item * k->pairs + pair) * f->a_reals, s.field,
+                       slot_of(t, f->a) + (item * k->pairs + pair) * f->a_reals, s.field,
                        k->value_bias + (block * k->pairs + pair) * POINT, s.line);
         }
 
@@ -382,6 +393,7 @@ static status circular_run(struct plan *plan, real *y, const real *x)
     const struct lisa_fast *f = plan->state;
     const struct batch batch = {
         .images = params->B, .x_image = params->N * params->C, .y_image = params->N * params->C, .chunk = f->chunk,
+        .per_thread = f->per_thread,
     };
     return batch_run(plan, y, x, &batch, run_chunk);
 }
@@ -412,19 +424,23 @@ static status circular_prepare(struct plan *plan)
     arena_reals(arena, LOAD_SCRATCH, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0, p->D);
 
     /* Step 2: the tensors of a run.  A field must hold at least one token, for the output projection. */
-    f->chunk = chunk_images(N, p->heads.B);
+    size_t threads = (size_t)plan->threads;
+    f->per_thread = threads > 1 && p->heads.B >= threads;
+    f->chunk = f->per_thread ? 1 : chunk_images(N, p->heads.B);
+    enum lifetime image = f->per_thread ? PER_THREAD : PER_RUN;
     f->rows = g->tokens[0] * g->tokens[1];
     f->row = g->size[2];
     f->a_reals = 2 * f->rows * f->row / LANES * LANES + 2 * LANES;
     f->field_reals = g->field * POINT > C ? g->field * POINT : C;
     bool rpe = p->equation == 4;
-    size_t heads = f->chunk * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
-    if (blocks < 2 * threads) blocks = 2 * threads;
-    arena_reals(arena, PER_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals);
-    arena_reals(arena, PER_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
+    size_t heads = f->chunk * p->heads.h, least = f->per_thread ? 2 : 2 * threads;
+    size_t blocks = rpe ? 0 : heads * k->blocks;
+    if (blocks < least) blocks = least;
+    arena_reals(arena, image, &f->a, "the structure vectors", heads, k->pairs, f->a_reals);
+    arena_reals(arena, image, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
                f->rows, f->row, LANES);
-    arena_reals(arena, PER_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
-    arena_reals(arena, PER_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT);
+    arena_reals(arena, image, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
+    arena_reals(arena, image, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT);
     arena_reals(arena, PER_THREAD, &f->field, "a field", f->field_reals);
     arena_reals(arena, PER_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT);
     return arena_status(arena);
