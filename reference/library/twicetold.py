@@ -10,7 +10,7 @@ becomes an underscore, and a keyword of Python gets one at its end: gate_size, l
 The type of x selects the library: float32 or float64.  Parameters of the other type are converted.  Dense arrays are
 read in place, others are copied.  Masked and misaligned arrays are errors, and so are tensors of PyTorch without memory
 of their own (sparse, meta, within vmap).  If x is a tensor of PyTorch, so is y; otherwise y is an array of NumPy.
-Gradients are not computed, and y belongs to no graph.
+Gradients are not computed, and y belongs to no graph.  Every call reads all parameters anew.
 
     plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
     y = plan(x)                 # any number of times
@@ -125,6 +125,7 @@ class _Library:
             call = getattr(library, prefix + function)
             call.restype, call.argtypes = result, arguments
             setattr(self, function, call)
+        self.default_threads = library.omp_get_max_threads
 
 
 _libraries = {4: _Library("float32", "libtwicetold.so.1", "twicetold_"),
@@ -174,6 +175,11 @@ def _shared(operator, name, value):
         raise Error(f"{operator}: tensor {name}: found numbers that are not aligned, expected addresses that are "
                     f"multiples of {array.dtype.alignment} (a copy has them)")
     return array
+
+
+def _converted(operator, tensors, dtype):
+    """The tensors as dense arrays of this type, copied only if necessary."""
+    return {name: numpy.asarray(_shared(operator, name, value), dtype, order="C") for name, value in tensors.items()}
 
 
 def _tensors(arrays):
@@ -255,7 +261,8 @@ class Plan:
         library = _libraries[x.dtype.itemsize]
         self.operator, self.form, self.dtype = operator, form, library.dtype
         self._library, self._lock = library, threading.Lock()
-        self._arrays = {"x": numpy.broadcast_to(library.dtype.type(0), x.shape), **self._converted(tensors)}
+        self._arrays = {"x": numpy.broadcast_to(library.dtype.type(0), x.shape),
+                        **_converted(operator, tensors, self.dtype)}
 
         # Step 2: the plan, which is released with this object.
         options = (ctypes.c_char_p * (len(words) + 1))(*map(_bytes, words))
@@ -274,34 +281,34 @@ class Plan:
         self.multiply_adds = library.plan_multiply_adds(self._plan)
         library.plan_load(self._plan, listed, len(listed)).expect()
 
-    def _converted(self, tensors):
-        """The tensors as dense arrays of the library's type, copied only if necessary."""
-        return {name: numpy.asarray(_shared(self.operator, name, value), self.dtype, order="C")
-                for name, value in tensors.items()}
-
     def __reduce_ex__(self, protocol):
         raise Error(f"{self.operator}: a plan is neither copied nor pickled, expected another plan")
 
     def load(self, **changed):
         """Replaces the named parameters by others of the same shapes.  Call it, too, after an array that the plan reads
         has changed in place."""
-        converted = self._converted(changed)
+        converted = _converted(self.operator, changed, self.dtype)
         with self._lock:
-            arrays = {**self._arrays, **converted}
-            listed = _tensors(arrays)
-            self._library.plan_load(self._plan, listed, len(listed)).expect()
-            self._arrays = arrays
+            self._load({**self._arrays, **converted})
+
+    def _load(self, arrays):
+        listed = _tensors(arrays)
+        self._library.plan_load(self._plan, listed, len(listed)).expect()
+        self._arrays = arrays
 
     def __call__(self, x):
         """y from x, of the shape and type that the plan was created for."""
-        shared, planned = _shared(self.operator, "x", x), self._arrays["x"]
+        return _like(x, self._run(_shared(self.operator, "x", x)))
+
+    def _run(self, shared):
+        planned = self._arrays["x"]
         if shared.shape != planned.shape or shared.dtype.itemsize != planned.dtype.itemsize:
             raise Error(f"{self.operator}: tensor x: found {list(shared.shape)} of {shared.dtype}, "
                         f"expected {list(planned.shape)} of {planned.dtype} as when the plan was created")
         dense, y = numpy.asarray(shared, self.dtype, order="C"), numpy.empty(self.shape, self.dtype)
         with self._lock:
             self._library.plan_run(self._plan, y.ctypes.data, dense.ctypes.data).expect()
-        return _like(x, y)
+        return y
 
 
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
@@ -311,6 +318,38 @@ def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     there if the parent has run a plan of several.  max_memory: bytes of the plan, as "8G"; None is three quarters of
     the free memory.  Several Python threads may call one plan; they wait for each other."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
+
+
+# ---- Calls without a plan
+
+_KEPT_PLANS, _KEPT_BYTES = 8, 1 << 22
+_kept = {}          # plans by all that they depend on except numbers; each operation is atomic
+os.register_at_fork(after_in_child=_kept.clear)
+
+
+def _call(operator, x, *, form="fast", threads=None, max_memory=None, **given):
+    """y by a plan like one of the last calls, loaded with the parameters of this call, or by a new plan.
+
+    A call takes its plan out of the kept ones, so that no other call of the thread shares it."""
+    words, tensors = _sort(_described[operator], given)
+    shared = _shared(operator, "x", x)
+    library = _libraries[shared.dtype.itemsize]
+    arrays = _converted(operator, tensors, library.dtype)
+    key = (threading.get_ident(), operator, str(form), _threads(operator, threads) or library.default_threads(),
+           str(max_memory), *words, library.dtype, shared.shape,
+           *((name, array.shape) for name, array in arrays.items()))
+    kept = _kept.pop(key, None)
+    if kept:
+        kept._load({**kept._arrays, **arrays})
+    else:
+        kept = Plan(operator, shared, form=form, threads=threads, max_memory=max_memory, **{**given, **arrays})
+    y = kept._run(shared)
+    if kept.bytes <= _KEPT_BYTES:
+        kept._arrays = {"x": kept._arrays["x"]}     # not the caller's, which may be large
+        _kept[key] = kept
+        for oldest in list(_kept)[:-_KEPT_PLANS]:
+            _kept.pop(oldest, None)
+    return _like(x, y)
 
 
 # ---- One function for each operator, from its description
@@ -373,7 +412,7 @@ def _function(name):
     described = _described[name]
 
     def operator(x, **given):
-        return Plan(name, x, **given)(x)
+        return _call(name, x, **given)
 
     operator.__name__ = operator.__qualname__ = _python_name(name)
     operator.__doc__ = _documentation(described)

@@ -17,6 +17,7 @@ import shlex
 import struct
 import subprocess
 import sys
+import weakref
 import zipfile
 from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
@@ -359,6 +360,38 @@ def plans():
         alike = near(twicetold.lisa(**tensors, **given), y)
         os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
+
+
+def calls():
+    """A call without a plan computes what a new plan would, although plans of earlier calls are kept."""
+    _, words, tensors = case("msa")
+    given, tensors = keywords(words), each(numpy.copy, tensors)
+
+    def planned(tensors):
+        return twicetold.plan("msa", **tensors, **given)(tensors["x"])
+
+    before = twicetold.msa(**tensors, **given)
+    tensors["w_qkv"] *= 2
+    changed = twicetold.msa(**tensors, **given)
+    assert changed.tobytes() != before.tobytes()
+    same(changed, planned(tensors), "a parameter changed in place")
+    del tensors["rpe"]
+    same(twicetold.msa(**tensors, **given), planned(tensors), "without one parameter")
+    read = weakref.ref(tensors["w_o"])
+    tensors["w_o"] = tensors["w_o"].copy()
+    assert read() is None, "a kept plan holds a parameter"
+
+    def often(scale):
+        scaled = {**tensors, "w_qkv": scale * tensors["w_qkv"]}
+        expected = planned(scaled)
+        for _ in range(200):
+            same(twicetold.msa(**scaled, **given), expected, f"in a thread of its own, times {scale}")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(often, (1, 3)))
+    for images in range(1, 20):
+        twicetold.msa(numpy.repeat(tensors["x"][:1], images, axis=0), **parameters_of(tensors), **given)
+    assert len(twicetold._kept) == 8
 
 
 def fork():

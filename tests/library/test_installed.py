@@ -184,6 +184,10 @@ class Module(Case):
         """After a load, after a wrong load, with several threads of its own and of Python."""
         self.check("plans")
 
+    def test_calls_keep_no_numbers(self):
+        """Parameters changed in place, fewer parameters, two threads of Python: as a new plan."""
+        self.check("calls")
+
     def test_a_child_of_fork_computes(self):
         """With default threads, although C, NumPy or PyTorch ran OpenMP in the parent."""
         self.run_command([*CC, "-fopenmp", "-fPIC", "-shared", "-x", "c", "-", "-o", "loop.so"], input=LOOP)

@@ -1,10 +1,8 @@
 /* support.c -- reproducible inputs and comparisons; see support.h */
 
 #include "support.h"
-#include <omp.h>
 #include <stdarg.h>
 #include "../../reference/io/images.h"
-#include "../../reference/runtime/product.h"
 #include "../../reference/runtime/random.h"
 
 static struct kept { struct kept *before; void *data; } *kept;
@@ -278,23 +276,8 @@ Suite *suite_of_tests(const char *name)
     return suite;
 }
 
-/* oneDNN generates code at the first product of a kind, in 30 ms.  Done here once, not in each process that Check
- * forks; with one thread, since a fork copies no other. */
-static void warm_up_products(void)
-{
-    enum { LARGE = 35, SMALL = 8 };
-    int threads = omp_get_max_threads();
-    real a[LARGE * LARGE] = {0}, b[LARGE * LARGE];
-    struct factor factor = {a, LARGE, false};
-    omp_set_num_threads(1);
-    product(b, LARGE, factor, factor, NULL, LARGE, LARGE, LARGE);
-    product(b, LARGE, factor, factor, NULL, SMALL, SMALL, SMALL);
-    omp_set_num_threads(threads);
-}
-
 int run_suite(Suite *suite)
 {
-    warm_up_products();
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -1,7 +1,13 @@
-/* kernels.c -- the spectra of LiSA's kernels; see kernels.h */
+/* kernels.c -- the spectra of LiSA's kernels; see kernels.h
+ *
+ * The kernels of each channel are most of a large plan's parameters.  All threads first copy them to the arrays of
+ * their spectra, which reads each cache line once.  Then they transform them there, one kernel at a time. */
 
 #include "kernels.h"
+#include <omp.h>
 #include <string.h>
+#include "../../../reference/runtime/bytes.h"
+#include "../transpose.h"
 
 void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const struct lisa_problem *p,
                           const struct vec_grid *g)
@@ -18,9 +24,11 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const str
     arena_reals(arena, PERSISTENT, &k->value, "the spectra of the value's kernels", k->tables, g->points, 2);
     arena_reals(arena, PERSISTENT, &k->key_bias, "the key's bias", k->blocks, k->pairs, POINT);
     arena_reals(arena, PERSISTENT, &k->value_bias, "the value's bias", k->blocks, k->pairs, POINT);
-    arena_reals(arena, LOAD_SCRATCH, &k->field, "a kernel on its circle", g->whole, POINT);
+    k->threads = arena->threads;
+    size_t threads = (size_t)k->threads;
+    arena_reals(arena, LOAD_SCRATCH, &k->field, "a kernel on its circle", threads, g->whole, POINT);
     arena_reals(arena, LOAD_SCRATCH, &k->spectrum, "its spectrum", g->points, POINT);
-    arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", 2 * g->line, POINT);
+    arena_reals(arena, LOAD_SCRATCH, &k->line, "a line and its copy", threads, 2 * g->line, POINT);
 }
 
 /* A matrix [rows][columns] for each entry of a kernel.  The kernel of a lane has the real part [row][column].  Its
@@ -33,9 +41,9 @@ static real table_entry(const struct table *t, size_t e, size_t row, size_t colu
     return row < t->rows && column < t->columns ? t->entries[(e * t->rows + row) * t->columns + column] : 0;
 }
 
-/* The spectra of L kernels; lane l has row + l row_step and column + l column_step. */
+/* The spectra of L kernels; lane l has column + l column_step of the only row. */
 static void transform(real *spectrum, const struct lisa_kernels *k, const struct vec_grid *g,
-                      const struct table *table, size_t row, size_t row_step, size_t column, size_t column_step)
+                      const struct table *table, size_t column, size_t column_step)
 {
     size_t fast = g->size[2];
     memset(k->field, 0, g->whole * POINT * sizeof *k->field);
@@ -44,9 +52,9 @@ static void transform(real *spectrum, const struct lisa_kernels *k, const struct
         real *at = k->field + (i / fast * g->row + i % fast) * POINT;
         if (e == NO_ENTRY) continue;
         for (size_t lane = 0; lane < LANES; lane++) {
-            size_t r = row + lane * row_step, c = column + lane * column_step;
-            at[lane] = table_entry(table, e, r, c);
-            if (table->pairs) at[LANES + lane] = table_entry(table, e, r, c + 1);
+            size_t c = column + lane * column_step;
+            at[lane] = table_entry(table, e, 0, c);
+            if (table->pairs) at[LANES + lane] = table_entry(table, e, 0, c + 1);
         }
     }
     lane_grid_kernel(g, spectrum, k->field, k->line);
@@ -58,11 +66,54 @@ static void load_shared(real *kernels, size_t count, const struct lisa_kernels *
 {
     size_t each = table->pairs ? 2 : 1;
     for (size_t first = 0; first < count; first += LANES) {
-        transform(k->spectrum, k, g, table, 0, 0, first * each, each);
+        transform(k->spectrum, k, g, table, first * each, each);
         for (size_t lane = 0; lane < LANES && first + lane < count; lane++)
             for (size_t f = 0; f < g->points; f++)
                 for (size_t part = 0; part < 2; part++)
                     kernels[((first + lane) * g->points + f) * 2 + part] = k->spectrum[f * POINT + part * LANES + lane];
+    }
+}
+
+/* Point i of the kernels of each channel, from a [entries][c][D]: lane l is channel l of its block. */
+static void gather(const struct lisa_kernels *k, const struct vec_grid *g, const struct lisa_problem *p,
+                   const real *a, size_t i)
+{
+    size_t e = circulant_entry(&g->circle, i), c = e == NO_ENTRY ? 0 : p->heads.c, D = p->D, latents = 2 * k->pairs;
+
+    for (size_t block = 0; block < k->blocks; block++)
+        for (size_t d = 0; d < latents; d += LANES) {
+            size_t channel = block * LANES;
+            vec square[LANES];
+            for (size_t l = 0; l < LANES; l++, channel++) {
+                const real *from = channel < c ? a + (e * c + channel) * D + d : NULL;
+                square[l] = from && D - d >= LANES ? vec_loadu(from) : vec_load_partial(from, from ? D - d : 0);
+            }
+            vec_transpose(square);
+            real *to = k->key + ((block * k->pairs + d / 2) * g->points + i) * POINT;
+            for (size_t n = 0; n < LANES && d + n < latents; n++)
+                vec_store(to + n / 2 * g->points * POINT + n % 2 * LANES, square[n]);
+        }
+}
+
+/* The spectra of the kernels of each channel (Eq. 6, 7 and 10). */
+static void load_each(const struct lisa_kernels *k, const struct lisa_problem *p, const struct vec_grid *g,
+                      const real *a)
+{
+    size_t fast = g->size[2];
+    #pragma omp parallel num_threads(team_begins(k->threads).code ? 1 : k->threads)
+    {
+        size_t thread = (size_t)omp_get_thread_num();
+        real *field = k->field + thread * g->whole * POINT, *line = k->line + thread * 2 * g->line * POINT;
+
+        #pragma omp for schedule(static)
+        for (size_t i = 0; i < g->points; i++) gather(k, g, p, a, i);
+        #pragma omp for schedule(dynamic)
+        for (size_t n = 0; n < k->blocks * k->pairs; n++) {
+            real *kernel = k->key + n * g->points * POINT;
+            for (size_t row = 0; row < g->points / fast; row++)
+                memcpy(field + row * g->row * POINT, kernel + row * fast * POINT, fast * POINT * sizeof *field);
+            lane_grid_kernel(g, kernel, field, line);
+        }
     }
 }
 
@@ -86,11 +137,8 @@ void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, con
     load_shared(k->value, k->tables, k, g, p->e ? &rpes : &value);
     if (p->equation == 5) load_shared(k->key, k->pairs, k, g, &key);
 
-    /* Step 2: kernels of each channel (Eq. 6, 7 and 10). */
-    const struct table each = {a, p->heads.c, p->D, true};
-    size_t kernels = p->equation > 5 ? k->blocks * k->pairs : 0;
-    for (size_t pair = 0; pair < kernels; pair++)
-        transform(k->key + pair * g->points * POINT, k, g, &each, pair / k->pairs * LANES, 1, pair % k->pairs * 2, 0);
+    /* Step 2: kernels of each channel. */
+    if (p->equation > 5) load_each(k, p, g, a);
 
     /* Step 3: the biases. */
     load_bias(k->key_bias, k, p, p->ba);

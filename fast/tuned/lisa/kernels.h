@@ -15,7 +15,9 @@ struct lisa_kernels {
     real *key;                  /* [blocks][pairs][points] points; Eq. 5: [pairs][points][re, im]; Eq. 4: NULL */
     real *value;                /* [tables][points][re, im], shared by all channels */
     real *key_bias, *value_bias;        /* [blocks][pairs] points */
-    real *field, *spectrum, *line;      /* only during load */
+    int threads;                /* of a load */
+    real *field, *line;         /* only during load, for each thread: vec_grid.h */
+    real *spectrum;             /* only during load */
 };
 
 /* load needs a loaded grid. */
