@@ -7,7 +7,6 @@ comes from a table as Swin's public code stores it, and rpe is this table, conve
 import math
 
 import torch
-import torch.nn.functional as F
 
 from _golden import around, attention, axes, cut, glue, inputs, join_heads, random_numbers, split_heads
 from _golden import with_attentions, write
