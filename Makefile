@@ -368,9 +368,9 @@ pdf: book               ## the book as one PDF: build/book/attention-twice-told.
 	$(BOOK) pdf $F/book
 slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)
 	$(BOOK) slides $F
-versus: all             ## time the fast forms against PyTorch, into figures/gap (PYTHON=python3 AS=-zen3; 20 minutes)
-	$(PYTHON) figures/bench/versus.py --build $F --goals $F/versus-goals$(AS).tsv >$F/versus$(AS).tsv
-	mv $F/versus$(AS).tsv $F/versus-goals$(AS).tsv figures/gap && $(DRAW) --budget 0 gap
+versus: all             ## time our forms against PyTorch, into figures/gap (PYTHON=python3 MINUTES=14), or WAY=file.py
+	$(PYTHON) figures/bench/versus.py --build $F $(MINUTES:%=--minutes %) $(if $(WAY),--way $(WAY),\
+	    --goals $F/versus-goals.tsv >$F/versus.tsv && mv $F/versus.tsv $F/versus-goals.tsv figures/gap)
 clean:                  ## remove build/
 	rm -rf -- '$F'
 help:                   ## this list

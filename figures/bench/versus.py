@@ -1,25 +1,33 @@
 #!/usr/bin/env python3
 """Time our fast forms against PyTorch, both sides in one run.
 
-    python3 figures/bench/versus.py [CASE ...] [--threads 1,2] [--rounds 15] [--runs 7] [--minutes 20] [--build build]
-                              [--eager] [--goals FILE]
+    python3 figures/bench/versus.py [CASE ...] [--threads 1,2] [--minutes 14] [--build build] [--goals FILE]
+                                    [--way FILE]
 
-tests/pytorch/OPERATOR.py has the cases and PyTorch's ways to compute them.  Each way is timed stock and tuned (TUNED)
-and, without --eager, also through torch.compile if it is not slow.  Both sides get the same tensors and must agree to
-1e-4, before and during timing; no run gets an x that was used before.  The sides alternate, since the speed of a core
-changes.  A row is the median over the rounds of a side's medians.  Cases with goals come first and get three times the
-minutes of the others.
+tests/pytorch/OPERATOR.py has the cases and PyTorch's ways to compute them.  Each way is also timed through
+torch.compile if it is not slow.  Both sides get the same tensors and must agree to 1e-4, before and during timing; no
+run gets an x that was used before.  The sides and the numbers of threads alternate, since the speed of a core changes.
+Milliseconds are medians over the rounds of a side's medians.  A ratio is the median of the ratios of each round.  Cases
+with goals come first and get three times the minutes of the others.
 
-FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine, max((multiply-adds +
-11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/bench/roofline measures both rates for one
-core before and after all cases; they and the caches are multiplied by the number of threads.
+--way adds a way of yours, from a file that defines CASE, the name of a case, and ways(tensors), a dictionary of
+functions of x.  They must return y, and are timed next to the others.
+
+--goals FILE gets the goals: to be faster than PyTorch's fastest way.  A larger number would say nothing of its own:
+how much faster our form could be is what `reached` says, its floor over its time.  A goal is met if the 95 % interval
+of the ratio (by bootstrap over the rounds) lies above 1, missed if it lies below, and open otherwise.  If two threads
+are more than 2.05 times as fast as one, the table is rejected.
+
+The floor is the longer of two times: that of the arithmetic, at the rates of figures/bench/roofline, and that of x, y
+and parameters, at the bandwidth of the nearest level that holds them.  Rates are those of one core, times the threads.
 """
 import argparse
-import importlib
+import importlib.util
 import json
 import math
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -44,27 +52,25 @@ CPUINFO = pathlib.Path("/proc/cpuinfo")
 if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
     TUNED["ATEN_CPU_CAPABILITY"] = "avx512"         # PyTorch does not check this
 
-SLOW, FAR = 3, 1.5                      # a way this many times slower than the best is dropped after 1, FEWEST rounds
-FEWEST = 3                              # rounds, for any time limit
-LEAST, MOST = 0.1, 301                  # seconds that a way runs in a round, since clocks rise slowly; largest runs
+SLOW, FAR = 3, 1.1                      # a way this many times slower than the best is dropped after 1, FEWEST rounds
+FEWEST, ROUNDS = 3, 31                  # rounds for any time limit, and at most
+LEAST, FEW, MOST = 0.1, 3, 301          # seconds that a way runs in a round, since clocks rise slowly; its runs
 COMPILED = ", compiled"
+FASTEST = 2.05                          # of two threads over one; 2 but for changes of the clock
+EXPONENTIAL = 5                         # multiply-adds of its polynomial, the least for a float
 
-# Lower bound of the operations of the multiply-add units for an exponential of a softmax: subtraction of the maximum,
-# rounding, a difference, five terms of a polynomial that is exact to a float, scaling; one each for maximum and sum.
-EXPONENTIAL = 11
-
-# Case, our side, wanted speedup over PyTorch's best way, description.
+# Case, our side, description.
 GOALS = [
-    ("msa", "ours", 1.5, "self-attention, 56×56, 64 channels"),
-    ("lisa", "ours", 10, "LiSA, 56×56, 96 channels, D = 16"),
-    ("structsa", "ours", 2.2, "StructSA, 28×28, 384 channels, D = 8"),
-    ("elsa", "ours", 18, "ELSA, 56×56, 96 channels, K = 7"),
-    ("window", "ours, elsa", 1.1, "ELSA against self-attention in 7×7 windows"),
-    ("chopd", "ours", 5, "ChoP'D's layer, 56×56, 96 channels"),
-    ("chopd-pool-whole", "ours", 12, "its pooling, whole tokens"),
-    ("chopd-pool-edges", "ours", 12, "its pooling, edges inside tokens"),
-    ("hilo", "ours", 1.5, "HiLo, 14×14, 768 channels"),
-    ("hilo-64", "ours", 1.3, "HiLo, a batch of 64"),
+    ("msa", "ours", "self-attention, 56×56, 64 channels"),
+    ("lisa", "ours", "LiSA, 56×56, 96 channels, D = 16"),
+    ("structsa", "ours", "StructSA, 28×28, 384 channels, D = 8"),
+    ("elsa", "ours", "ELSA, 56×56, 96 channels, K = 7"),
+    ("window", "ours, elsa", "ELSA against self-attention in 7×7 windows"),
+    ("chopd", "ours", "ChoP'D's layer, 56×56, 96 channels"),
+    ("chopd-pool-whole", "ours", "its pooling, whole tokens"),
+    ("chopd-pool-edges", "ours", "its pooling, edges inside tokens"),
+    ("hilo", "ours", "HiLo, 14×14, 768 channels"),
+    ("hilo-64", "ours", "HiLo, a batch of 64"),
 ]
 
 # Our side of a case is build/measure with the fast form, and with that of the cases named in `beside`.  The form
@@ -76,6 +82,17 @@ CASES = {name: {**DEFAULT, "side": side, "operator": side.__name__, **case}
 
 
 # ---- PyTorch's side -----------------------------------------------------------
+
+def add_ways(path):
+    """Add the ways of a reader's file to its case; return the name of the case."""
+    spec = importlib.util.spec_from_file_location("way", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if module.CASE not in CASES:
+        sys.exit(f"{path}: found the case {module.CASE}, expected one of {', '.join(CASES)}")
+    CASES[module.CASE]["more"] = module.ways
+    return module.CASE
+
 
 def draw(case):
     """Random x and parameters, float32, by name."""
@@ -89,13 +106,12 @@ def given(case, x):
     return case["side"].given(case, x) if hasattr(case["side"], "given") else x
 
 
-def forms(case, tensors, eager):
+def forms(case, tensors):
     """PyTorch's ways, name -> function of given(x); each again through torch.compile."""
     ways = case["side"].timed(case, tensors)
-    if hasattr(torch, "compile") and not eager:
-        torch._dynamo.reset()           # it limits the number of compilations of a function
-        ways.update({name + COMPILED: torch.compile(way) for name, way in ways.items()})
-    return ways
+    ways.update(case["more"](tensors) if "more" in case else {})
+    torch._dynamo.reset()               # it limits the number of compilations of a function
+    return {**ways, **{name + COMPILED: torch.compile(way) for name, way in ways.items()}}
 
 
 def attempt(name, label, way, x):
@@ -109,9 +125,9 @@ def attempt(name, label, way, x):
         return None
 
 
-def repeats(few, seconds):
+def repeats(seconds):
     """The number of runs of a way that takes this long."""
-    return max(few, min(MOST, math.ceil(LEAST / seconds)))
+    return max(FEW, min(MOST, math.ceil(LEAST / seconds)))
 
 
 def exchange(x, run):
@@ -123,58 +139,58 @@ def exchange(x, run):
     rows[first, at], rows[last, at] = rows[last, at], rows[first, at]
 
 
-def child(name, threads, names, warm, few, eager):
-    """Answer each line on stdin (round, numbers of ways, folder) with the medians of these ways."""
+def child(name, threads, names):
+    """Answer each line on stdin, [round, ways, folder], with the medians of these ways; leave x and y in the folder."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     case, runs = CASES[name], {}
     tensors = draw(case)
-    x, drawn, ways = tensors["x"], tensors["x"].clone(), forms(case, tensors, eager)
-    for index in warm:
-        done = attempt(name, names[index], ways[names[index]], given(case, x))
-        runs[index] = repeats(few, done[1]) if done else 0          # 0: it ran in the check, but fails here
+    x, drawn, ways = tensors["x"], tensors["x"].clone(), forms(case, tensors)
+    for way in names:
+        done = attempt(name, way, ways[way], given(case, x))
+        runs[way] = repeats(done[1]) if done else 0            # 0: it ran in the check, but fails here
     print("ready", flush=True)
     for line in sys.stdin:
-        number, wanted, folder = line.rstrip("\n").split(" ", 2)
-        row, folder = [], pathlib.Path(folder)
-        for index in map(int, wanted.split(",")):
+        number, wanted, folder = json.loads(line)
+        row = {}
+        for way in filter(runs.get, wanted):
             times = []
-            for run in range(MOST - runs[index], MOST):             # all ways end with the same x
+            for run in range(MOST - runs[way], MOST):               # all ways end with the same x
                 x.copy_(drawn)
-                exchange(x, int(number) * MOST + run)
+                exchange(x, number * MOST + run)
                 entry = given(case, x)
                 start = time.perf_counter()
-                y = ways[names[index]](entry)
+                y = ways[way](entry)
                 times.append(time.perf_counter() - start)
-            row.append(statistics.median(times) if times else math.inf)
-            if times:
-                (folder / f"y{index}").write_bytes(safetensors({"y": y}, {}))
-        (folder / "x").write_bytes(safetensors({"x": x}, {}))
-        print(*row, flush=True)
+            row[way] = statistics.median(times)
+            pathlib.Path(folder, f"y{len(row)}").write_bytes(safetensors({"y": y}, {}))
+        pathlib.Path(folder, "x").write_bytes(safetensors({"x": x}, {}))
+        print(json.dumps(row), flush=True)
 
 
 class PyTorch:
-    """A process that times PyTorch's ways, stock or tuned."""
+    """A process that times PyTorch's ways with this many threads."""
 
-    def __init__(self, label, name, threads, ways, a):
-        self.label, self.name, self.ways = label, name, ways
-        self.left = [i for i, way in enumerate(ways) if label == "tuned" or not way.endswith(COMPILED)]
+    def __init__(self, name, threads, ways, a):
+        self.name, self.left = name, ways
         command = [sys.executable, __file__, name, "--child", str(threads), "--ways", json.dumps(ways),
-                   "--warm", json.dumps(self.left), "--runs", str(a.runs), *["--eager"] * a.eager]
+                   *(["--way", a.way] if a.way else [])]
         self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=environment(threads, label == "tuned"))
-        self.process.stdout.readline()      # wait until it has compiled: nothing is timed next to that
+                                        env=environment(threads, True))
 
-    def time(self, number, folder):
-        """Number of a way -> seconds, for the ways left; drops the slow ones after the first round."""
-        self.process.stdin.write(f"{number} {','.join(map(str, self.left))} {folder}\n")
-        self.process.stdin.flush()
-        row = list(map(float, self.process.stdout.readline().split()))
-        if len(row) != len(self.left):
-            sys.exit(f"{self.name}: PyTorch's side ended ({self.label})")
-        seconds = {index: value for index, value in zip(self.left, row) if value < math.inf}
-        self.left = [i for i, value in seconds.items() if number or value <= SLOW * min(seconds.values())]
-        return seconds
+    def time(self, number, build):
+        """Way -> seconds and the difference of its y from ours, for the ways that are left."""
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps([number, self.left, folder]), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+            if not line:
+                sys.exit(f"{self.name}: PyTorch's side ended")
+            row, case = json.loads(line), CASES[self.name]
+            file = lambda name: read(pathlib.Path(folder, name))[0]
+            results = ((way, file(f"y{n}")["y"]) for n, way in enumerate(row, 1))
+            ours = ours_of(case, {**draw(case), **file("x")}, build)
+            apart = compare(self.name, ours, results, "while it was timed")
+        return {way: (seconds, apart[way]) for way, seconds in row.items()}
 
     def close(self):
         self.process.stdin.close()
@@ -219,13 +235,23 @@ def case_of(label, case):
 
 
 def ours_once(command, threads, times, *words):
-    """The row that our program prints, by column."""
-    done = subprocess.run([*command, str(times), *words], capture_output=True, text=True,
-                          env=environment(threads, False))
-    if done.returncode or ("--judge" in words and "timed but not compared" in done.stderr):
-        sys.exit(done.stderr)
-    lines = done.stdout.splitlines()
-    return dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
+    """The row that our program prints, by column; again if other programs disturbed it."""
+    for _ in range(5):
+        done = subprocess.run([*command, str(times), *words], capture_output=True, text=True,
+                              env=environment(threads, False))
+        if done.returncode or ("--judge" in words and "timed but not compared" in done.stderr):
+            sys.exit(done.stderr)
+        lines = done.stdout.splitlines()
+        row = dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
+        if not math.isnan(float(row["median_seconds"])):
+            return row
+    return reject(f"{' '.join(command)}: the times are disturbed")
+
+
+def reject(why):
+    """End without a table."""
+    print(f"{why}: close other programs and measure again", file=sys.stderr)
+    sys.exit(2)
 
 
 # ---- both must agree --------------------------------------------------------------
@@ -254,30 +280,20 @@ def ours_of(case, tensors, build):
         return read(pathlib.Path(folder, "out"))[0][made]
 
 
-def check(name, threads, a, until):
+def check(name, a, until):
     """Compare both sides before timing; return the ways that run here.  Compiles the fast ones, while there is time."""
-    torch.set_grad_enabled(False)
-    torch.set_num_threads(threads)
     case = CASES[name]
     tensors = draw(case)
-    ways, x = forms(case, tensors, a.eager), given(case, tensors["x"])
+    ways, x = forms(case, tensors), given(case, tensors["x"])
     done = {way: attempt(name, way, ways[way], x) for way in ways if not way.endswith(COMPILED)}
     done = {way: result for way, result in done.items() if result}
     fastest = min((seconds for _, seconds in done.values()), default=0)
     for way, (_, seconds) in sorted(done.items(), key=lambda item: item[1][1]):
-        if way + COMPILED in ways and seconds <= SLOW * fastest and time.monotonic() < until:
+        if seconds <= SLOW * fastest and time.monotonic() < until:
             result = attempt(name, way + COMPILED, ways[way + COMPILED], x)
             done.update({way + COMPILED: result} if result else {})
     results = [(way, y) for way, (y, _) in done.items()]
     return compare(name, ours_of(case, tensors, a.build), results, "before timing")
-
-
-def check_timed(name, build, folder, ways):
-    """Compare the results of PyTorch's timed runs (ways: number -> name) with our program's for the same x."""
-    case = CASES[name]
-    tensors = {**draw(case), **read(folder / "x")[0]}
-    results = ((way, read(folder / f"y{index}")[0]["y"]) for index, way in ways.items())
-    return compare(name, ours_of(case, tensors, build), results, "while it was timed")
 
 
 def ours_judged(command, label, case, threads, times):
@@ -293,97 +309,132 @@ def ours_judged(command, label, case, threads, times):
 
 # ---- rounds -----------------------------------------------------------------------
 
-def versus(name, threads, a, until):
-    """Print a row for each side; return the milliseconds by side, as printed, and our rows."""
+def rounds(name, threads, a, until):
+    """Time a case.  Return the seconds of each round, our rows and the largest difference, by (threads, side)."""
     case, now = CASES[name], time.monotonic()
-    apart = check(name, threads, a, now + (until - now) / 2)
-    ways, seen, counts, differences = list(apart), {"ours": []}, {}, {"ours": max(apart.values())}
+    ways = check(name, a, now + (until - now) / 2)
+    sides = {n: PyTorch(name, n, list(ways), a) for n in threads}
+    for side in sides.values():
+        side.process.stdout.readline()  # wait until all have compiled: nothing is timed next to that
+    ours = {(n, label): (command, repeats(float(ours_once(command, n, FEW)["median_seconds"])))
+            for n in threads for label, command in commands(case, n, a.build).items()}
+    seen, rows, apart = {}, {}, {(n, "ours"): max(ways.values()) for n in threads}
 
-    def note(label, seconds, far):
-        seen.setdefault(label, []).append(seconds)
-        if far is not None:
-            differences[label] = max(far, differences.get(label, 0))
+    def note(key, seconds, far):
+        seen.setdefault(key, []).append(seconds)
+        apart[key] = max(far, apart.get(key, 0))
 
-    sides = [PyTorch(label, name, threads, ways, a) for label in ("stock", "tuned")]
-    ours = {label: (command, repeats(a.runs, float(ours_once(command, threads, a.runs)["median_seconds"])))
-            for label, command in commands(case, threads, a.build).items()}
-    for number in range(a.rounds):
+    for number in range(ROUNDS):
         if number >= FEWEST and time.monotonic() > until:
             break
-        for label, (command, times) in ours.items():
-            judged = number == 0 and "--form" in command
-            counts[label], far = ours_judged(command, label, case_of(label, case), threads, times) if judged else \
-                (ours_once(command, threads, times), None)
-            note(label, float(counts[label]["median_seconds"]), far)
-        for side in filter(lambda side: side.left, sides):
-            with tempfile.TemporaryDirectory() as folder:
-                row = side.time(number, folder)
-                timed = check_timed(name, a.build, pathlib.Path(folder), {index: ways[index] for index in row})
-            for index, seconds in row.items():
-                note(f"{side.label} {ways[index]}", seconds, max(apart[ways[index]], timed[ways[index]]))
-        if number + 1 == FEWEST:
-            near = FAR * min(min(times) for label, times in seen.items() if not label.startswith("ours"))
-            for side in sides:
-                side.left = [index for index in side.left if min(seen[f"{side.label} {ways[index]}"]) <= near]
-    for side in sides:
+        for n, side in sides.items():
+            for key, (command, times) in ours.items():
+                if key[0] == n:
+                    judged = number == 0 and "--form" in command
+                    rows[key], far = ours_judged(command, key[1], case_of(key[1], case), n, times) if judged else \
+                        (ours_once(command, n, times), 0)
+                    note(key, float(rows[key]["median_seconds"]), far)
+            row = side.time(number, a.build)
+            for way, (seconds, far) in row.items():
+                note((n, way), seconds, max(far, ways[way]))
+            if number in (0, FEWEST - 1):
+                least = {way: min(seen[n, way]) for way in row}
+                near = (FAR if number else SLOW) * min(least.values())
+                side.left = [way for way in row if least[way] <= near]
+    for side in sides.values():
         side.close()
-    # Rounded as printed, so that ratios are those of printed numbers.
-    milliseconds = {label: round(1e3 * statistics.median(times), 3) for label, times in seen.items()}
-    for label, median in milliseconds.items():
-        far = f"{differences[label]:.1e}" if label in differences else "-"
-        print(name, threads, label, f"{median:.3f}", f"{median / milliseconds['ours']:.2f}", far, len(seen[label]),
-              sep="\t", flush=True)
-    return milliseconds, counts
+    return seen, rows, apart
+
+
+def median_ms(times):
+    """Milliseconds as printed, so that speed-ups are those of printed numbers."""
+    return round(1e3 * statistics.median(times), 3)
+
+
+def paired(times, ours):
+    """The median over the rounds of the ratio of two sides, and the ends of its 95 % interval; as printed."""
+    ratios, generator = [a / b for a, b in zip(times, ours)], random.Random(1)
+    medians = sorted(statistics.median(generator.choices(ratios, k=len(ratios))) for _ in range(2000))
+    return [round(ratio, 2) for ratio in (statistics.median(ratios), medians[50], medians[1949])]
+
+
+def best_way(seen, threads):
+    """PyTorch's fastest way."""
+    return min((way for n, way in seen if n == threads and not way.startswith("ours")),
+               key=lambda way: statistics.median(seen[threads, way]))
+
+
+def check_speedup(name, seen, threads):
+    """Reject times of a busy machine: two threads are at most twice as fast as one."""
+    ours = [label for n, label in seen if n == 1 and label.startswith("ours")]
+    for label in ours + ["PyTorch"] if {1, 2} <= set(threads) else []:
+        one, two = (median_ms(seen[n, label if label in ours else best_way(seen, n)]) for n in (1, 2))
+        if one / two > FASTEST:
+            reject(f"{name}: {label}: two threads are {one / two:.2f} times as fast as one, expected at most {FASTEST}")
+
+
+def print_sides(name, seen, apart):
+    for (n, label), times in sorted(seen.items(), key=lambda item: item[0][0]):
+        print(name, n, label, f"{median_ms(times):.3f}", f"{paired(times, seen[n, 'ours'])[0]:.2f}",
+              f"{apart[n, label]:.1e}" if apart[n, label] else "-", len(times), sep="\t", flush=True)
 
 
 # ---- goals and floors ---------------------------------------------------------------
 
-def roofs(build):
-    """G multiply-adds per second, and [(level, capacity in bytes, G bytes per second)], of one core."""
-    rows = subprocess.run([f"{build}/figures/bench/roofline", "0.3", str(1 << 28), "alone"], check=True,
-                          capture_output=True, text=True, env=environment(1, False)).stdout.splitlines()
-    cells = [row.split("\t") for row in rows]
-    return float(cells[0][3]), [(name, float(holds), float(rate)) for _, name, _, rate, holds in cells[1:]]
+def machine_rates(build):
+    """Of one core: port -> G operations per second, and [(level, capacity in bytes, G bytes per second)]."""
+    done = subprocess.run([f"{build}/figures/bench/roofline", "0.3", str(1 << 28), "alone"], capture_output=True,
+                          text=True, env=environment(1, False))
+    if done.returncode:
+        sys.exit(done.stderr)
+    cells = [row.split("\t") for row in done.stdout.splitlines()]
+    return ({name: float(rate) for kind, name, _, rate, *_ in cells if kind == "port"},
+            [(name, float(holds), float(rate)) for kind, name, _, rate, holds, *_ in cells
+             if kind == "level" and name != "multiply-adds"])
 
 
-def higher(a, b):
-    return max(a[0], b[0]), [(name, holds, max(rate, other)) for (name, holds, rate), (_, _, other) in zip(a[1], b[1])]
+def arithmetic(work, additions, powers, ports):
+    """Seconds on one core: products at the rate of a product in cache, exponentials at that of multiply-adds, additions
+    that are no part of a product at theirs; and all of them together at the rate of both."""
+    return 1e-9 * max(work / ports["product"] + EXPONENTIAL * powers / ports["fma"], additions / ports["add"],
+                      (work + EXPONENTIAL * powers + additions) / ports["fma+add"])
 
 
-def goal_row(goal, threads, milliseconds, counts, machine):
-    name, label, wanted, what = goal
-    case, ours = case_of(label, CASES[name]), milliseconds[label]
-    way, pytorch = min(((side, ms) for side, ms in milliseconds.items() if not side.startswith("ours")),
-                       key=lambda item: item[1])
+def goal_row(goal, threads, seen, rows, machine):
+    name, label, what = goal
+    case, (ports, levels), row = case_of(label, CASES[name]), machine, rows[threads, label]
+    way = best_way(seen, threads)
+    ratio, least, most = paired(seen[threads, way], seen[threads, label])
+    its, ours = (median_ms(seen[threads, key]) for key in (way, label))
+    work, additions = float(row["multiply_adds"]), 0
+    if hasattr(case["side"], "transforms"):
+        counted, work_done, additions = case["side"].transforms(case)
+        work += work_done - counted
     powers = case["batch"] * case["side"].exponentials(case) if hasattr(case["side"], "exponentials") else 0
-    work, given_numbers = float(counts[label]["multiply_adds"]), int(counts[label]["parameters"])
     # y is as large as x in all of these layers.
-    traffic = 4.0 * (2 * case["batch"] * math.prod(case["grid"]) * case["C"] + given_numbers)
-    peak, levels = machine
-    level, _, rate = next(row for row in levels if traffic <= threads * row[1])
-    by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed)
-                           for amount, speed in ((work + EXPONENTIAL * powers, peak), (traffic, rate)))
+    traffic = 4.0 * (2 * case["batch"] * math.prod(case["grid"]) * case["C"] + int(row["parameters"]))
+    level, _, rate = next(each for each in levels if traffic <= threads * each[1])
+    by_work, by_traffic = 1e3 * arithmetic(work, additions, powers, ports) / threads, 1e-6 * traffic / rate / threads
     floor = max(by_work, by_traffic)
-    most = pytorch / floor
-    verdict = "met" if pytorch / ours >= wanted else "stopped by the floor" if most < wanted else "missed"
-    return [what, name, threads, way, f"{pytorch:.3f}", label, f"{ours:.3f}", f"{pytorch / ours:.2f}", f"{wanted:g}",
-            f"{floor:.4g}", "arithmetic" if by_work >= by_traffic else level, f"{most:.3g}", verdict,
-            f"{100 * floor / ours:.0f}", *layer(case), f"{work:.0f}", powers, f"{traffic:.0f}", f"{peak:.5g}",
-            f"{rate:.5g}"]
+    verdict = "met" if least > 1 else "missed" if most < 1 else "open"
+    return [what, name, threads, way, f"{its:.3f}", label, f"{ours:.3f}", f"{ratio:.2f}", f"{least:.2f}",
+            f"{most:.2f}", verdict, f"{floor:.4g}", "arithmetic" if by_work >= by_traffic else level,
+            f"{100 * floor / ours:.0f}", *layer(case), f"{work:.0f}", f"{additions:.0f}", powers, f"{traffic:.0f}",
+            *(f"{ports[port]:.5g}" for port in ("product", "fma", "add", "fma+add")), f"{rate:.5g}"]
 
 
-def write_goals(path, about, seen, machine):
-    """Write the table of goals, those whose case was measured."""
-    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict "
-               "reached operator options grid channels batch sizes without multiply_adds exponentials given_bytes peak "
-               "bandwidth")
+def write_goals(path, about, cases, machine):
+    """Write the table of goals, those whose case was measured: cases is name -> (seconds, rows), see rounds."""
+    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio least most verdict floor_ms floor_of "
+               "reached operator options grid channels batch sizes without multiply_adds additions exponentials "
+               "given_bytes product fma add fma+add bandwidth")
     with open(path, "w", encoding="utf-8") as file:
         print(about, end="", file=file)
         print("#" + "\t".join(columns.split()), file=file)
-        for goal in GOALS:
-            for (name, threads), (milliseconds, counts) in sorted(seen.items()):
-                if name == goal[0]:
-                    print(*goal_row(goal, threads, milliseconds, counts, machine), sep="\t", file=file)
+        for goal in (goal for goal in GOALS if goal[0] in cases):
+            seen, rows = cases[goal[0]]
+            for threads in sorted({n for n, _ in seen}):
+                print(*goal_row(goal, threads, seen, rows, machine), sep="\t", file=file)
 
 
 def about_all(build):
@@ -397,34 +448,36 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--minutes", type=float, default=14)
     parser.add_argument("--build", default="build")
     parser.add_argument("--goals", metavar="FILE")
-    parser.add_argument("--eager", action="store_true")
+    parser.add_argument("--way", metavar="FILE")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--ways", type=json.loads, help=argparse.SUPPRESS)
-    parser.add_argument("--warm", type=json.loads, help=argparse.SUPPRESS)
     a = parser.parse_args()
     for name in set(a.cases) - set(CASES):
         parser.error(f"{name}: no such case, expected one of {', '.join(CASES)}")
+    more = [add_ways(a.way)] if a.way else []
     if a.child:
-        return child(a.cases[0], a.child, a.ways, a.warm, a.runs, a.eager)
-    about = about_all(a.build)
+        return child(a.cases[0], a.child, a.ways)
+    threads = [int(n) for n in a.threads.split(",")]
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(max(threads))
+    about, machine = about_all(a.build), machine_rates(a.build) if a.goals else None
     print(about, end="")
     print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference\trounds", flush=True)
     with_goals = [goal[0] for goal in GOALS]
-    names = a.cases or with_goals + [name for name in CASES if name not in with_goals]
-    runs = [(name, threads) for name in names for threads in map(int, a.threads.split(","))]
-    end, seen, machine = time.monotonic() + 60 * a.minutes, {}, roofs(a.build)
-    weights = [3 if name in with_goals else 1 for name, _ in runs]
-    for done, (name, threads) in enumerate(runs):
+    names = a.cases or more or with_goals + [name for name in CASES if name not in with_goals]
+    end, cases = time.monotonic() + 60 * a.minutes, {}
+    weights = [3 if name in with_goals else 1 for name in names]
+    for done, name in enumerate(names):
         now = time.monotonic()
-        until = now + (end - now) * weights[done] / sum(weights[done:])
-        seen[name, threads] = versus(name, threads, a, until)
+        seen, rows, apart = rounds(name, threads, a, now + (end - now) * weights[done] / sum(weights[done:]))
+        check_speedup(name, seen, threads)
+        print_sides(name, seen, apart)
+        cases[name] = seen, rows
     if a.goals:
-        write_goals(a.goals, about, seen, higher(machine, roofs(a.build)))
+        write_goals(a.goals, about, cases, machine)
 
 
 if __name__ == "__main__":

@@ -605,8 +605,6 @@ def gap_derived(run):
                                      ("gap-choices", "gap-choice", ("milliseconds", "mebibytes"))):
         table = run.read(source)
         run.write(name, fits.head(table) + fits.by_grid(table, quantities))
-    machines = [Table(os.path.join(FIGURES, "gap", f"versus-goals{machine}.tsv")) for machine in ("", "-zen4", "-zen3")]
-    run.write("gap-goals", fits.goals(machines))
     run.say("count gap-resolution")
     run.write("gap-resolution", run.program("network_maps.py", "gap-resolution"))
     run.write("gap-resolutions", resolutions(run.read("gap-resolution")))

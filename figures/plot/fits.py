@@ -283,20 +283,3 @@ def by_grid(table, quantities):
     return [cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))] + [
         cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))
         for quantity in quantities for name in names]
-
-
-def goals(tables):
-    """The goals against PyTorch, a column for each machine: how many times as fast as PyTorch's best way ours is, and
-    after "of" how many times as fast anything could be by the floor; bold where that meets the goal."""
-    names, machines, rows = [], [], {}
-    for n, table in enumerate(tables):
-        machine = table.notes["machine"]
-        peer = re.split("[+;]", next(key for key in table.notes if re.match(r"PyTorch \d", key)))[0]
-        machines.append(f"{machine} ({table.notes['measured'][:10]}, {peer})")
-        names.append(re.sub(r",.*, ", ", ", machine))
-        for r in table.rows:
-            cell = f"{r['ratio']} of {r['most']}"
-            cell = f"**{cell}**" if r["verdict"] == "met" else cell
-            rows.setdefault((r["what"], r["threads"], r["goal"]), ["—"] * len(tables))[n] = cell
-    return ["# machine: " + "; ".join(machines), cells("#what", "threads", "goal", *names)] + \
-        [cells(*key, *row) for key, row in rows.items()]

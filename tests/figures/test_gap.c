@@ -259,11 +259,8 @@ START_TEST(dots_of_the_roofline_are_formulas)
 }
 END_TEST
 
-/* The goals against PyTorch on each machine. */
-static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
-
-/* The floor is the larger of two times: multiply-adds plus eleven operations per exponential, over the peak; bytes over
- * the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
+/* The arithmetic at the rates of its kinds: products and exponentials of five multiply-adds, or additions, or all of
+ * them; or the bytes at the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
 START_TEST(floors_of_goals_are_formulas)
 {
     /* Heads times queries times keys; in HiLo two heads in windows of 2 x 2, ten with pooled keys. */
@@ -274,8 +271,7 @@ START_TEST(floors_of_goals_are_formulas)
         {"hilo-64", 64 * hilo_heads},
     };
     unsigned seen[COUNT(goal)] = {0};
-    size_t measured = 0;
-    for (struct tsv *t = figure(goals[_i]); tsv_row(t);) {
+    for (struct tsv *t = figure("versus-goals"); tsv_row(t);) {
         const char *name = tsv_cell(t, "case");
         double threads = tsv_number(t, "threads");
         size_t at = 0;
@@ -283,29 +279,56 @@ START_TEST(floors_of_goals_are_formulas)
         ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
-        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h. */
+        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h.  LiSA's transforms, one of each
+         * channel of key and value, and one of each pair of latents, have 112 lines of 56 = 7 x 8 numbers. */
         struct problem p = tsv_problem(t);
-        double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds");
+        double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds"), additions = 0;
         double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);
-        double expected = batch * floor(form_multiply_adds(operator_form(p.declaration, "fast"), &p) + 0.5);
+        double expected = batch * form_multiply_adds(operator_form(p.declaration, "fast"), &p);
         if (!strncmp(name, "chopd-pool", 10)) {
             given = (2 * 3136 + 5 * 4) * 96;
             expected = 3136 * 96 * 4 * (strcmp(name, "chopd-pool-whole") ? 6 : 1);
         }
-        ck_assert(work == expected && tsv_number(t, "given_bytes") == 4 * given);
-        ck_assert(tsv_number(t, "exponentials") == goal[at].exponentials);
+        if (!strcmp(name, "lisa")) {
+            expected += 2 * 96 * 9 * (112 * 344 - 2.5 * N * log2(N));
+            additions = 2 * 96 * 9 * 112 * 548;
+        }
+        ck_assert(fabs(work - expected) <= 0.5 * batch + 1 && tsv_number(t, "given_bytes") == 4 * given);
+        ck_assert(tsv_number(t, "exponentials") == goal[at].exponentials && tsv_number(t, "additions") == additions);
 
         /* Step 2: the floor. */
-        double by_work = (work + 11 * goal[at].exponentials) / (1e6 * threads * tsv_number(t, "peak"));
+        double powers = 5 * goal[at].exponentials;
+        double by_work = work / tsv_number(t, "product") + powers / tsv_number(t, "fma");
+        by_work = fmax(by_work, additions / tsv_number(t, "add"));
+        by_work = fmax(by_work, (work + powers + additions) / tsv_number(t, "fma+add")) / (1e6 * threads);
         double by_traffic = 4 * given / (1e6 * threads * tsv_number(t, "bandwidth"));
         ck_assert(near(tsv_number(t, "floor_ms"), fmax(by_work, by_traffic)));
         ck_assert(!strcmp(tsv_cell(t, "floor_of"), "arithmetic") == (by_work >= by_traffic));
     }
-    for (size_t at = 0; at < COUNT(goal); at++) {
-        ck_assert_msg(seen[at] == 0 || seen[at] == 3, "%s: expected one thread and two", goal[at].name);
-        measured += seen[at] != 0;
+    for (size_t at = 0; at < COUNT(goal); at++)
+        ck_assert_msg(seen[at] == 3, "%s: expected one thread and two", goal[at].name);
+}
+END_TEST
+
+/* A goal is met or missed if the interval of the ratio lies on one side of 1.  Two threads are at most twice as fast as
+ * one; 2.05 allows for the clock. */
+START_TEST(verdicts_of_goals_follow_from_intervals)
+{
+    static const char *const columns[] = {"its_ms", "our_ms"};
+    double one[2] = {NAN, NAN};
+    size_t rows = 0;
+    for (struct tsv *t = figure("versus-goals"); tsv_row(t); rows++) {
+        double least = tsv_number(t, "least"), most = tsv_number(t, "most");
+        ck_assert_str_eq(tsv_cell(t, "verdict"), least > 1 ? "met" : most < 1 ? "missed" : "open");
+        ck_assert(least <= tsv_number(t, "ratio") && tsv_number(t, "ratio") <= most);
+        for (size_t c = 0; c < COUNT(columns); c++) {
+            double ms = tsv_number(t, columns[c]);
+            if (tsv_number(t, "threads") == 1) one[c] = ms;
+            else ck_assert_msg(one[c] / ms <= 2.05, "%s: %s: two threads are %.2f times as fast as one",
+                               tsv_cell(t, "case"), columns[c], one[c] / ms);
+        }
     }
-    ck_assert_uint_ge(measured, COUNT(goal) - 1);
+    ck_assert_uint_ge(rows, 2);
 }
 END_TEST
 
@@ -319,6 +342,7 @@ int main(void)
     tcase_add_test(ratios, windows_of_a_quarter_cost_less_up_to_32_squared);
     TCase *roofs = add_case(suite, "roofs and goals");
     tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
-    tcase_add_loop_test(roofs, floors_of_goals_are_formulas, 0, (int)COUNT(goals));
+    tcase_add_test(roofs, floors_of_goals_are_formulas);
+    tcase_add_test(roofs, verdicts_of_goals_follow_from_intervals);
     return run_suite(suite);
 }

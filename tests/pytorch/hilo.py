@@ -7,11 +7,11 @@ import math
 import torch
 import torch.nn.functional as F
 
-from _golden import attention, axes, cut, glue, heads_of, inputs, rows_of, with_attentions, write
+from _golden import LIBRARY, attention, axes, cut, glue, heads_of, inputs, rows_of, with_attentions, write
 
 
 def linear(t, name, rows):
-    return F.linear(rows, t[name], t.get(name + "_b"))
+    return t[name](rows) if callable(t[name]) else F.linear(rows, t[name], t.get(name + "_b"))
 
 
 def high(t, plane, s, count, attend):
@@ -53,7 +53,6 @@ def hilo(t, case, attend=attention):
 PLAIN = dict(grid=(14, 14), C=768, options={"heads": 12, "window": 2, "alpha": 0.9},
              without="h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b")
 TIMED = {"hilo": PLAIN, "hilo-64": dict(PLAIN, batch=64)}
-IMAGES = 4                      # as many as fit the cache
 
 
 def as_golden(case):
@@ -89,13 +88,19 @@ def merged(t, x, case, attend, first):
     return torch.cat([y, F.linear(answers, t["l_proj"])], -1)
 
 
+def packed(w, rows):
+    """A function that multiplies about this many rows by a weight, repacked now; torch.compile does not take it."""
+    ready = torch.ops.mkldnn._reorder_linear_weight(w, rows)
+    return lambda x: torch.ops.mkldnn._linear_pointwise(x, ready, None, "none", [], "")
+
+
 def timed(case, t):
     case, first = as_golden(case), torch.cat([t["h_qkv"], t["l_q"]]).contiguous()
-    ways = with_attentions(lambda attend: {"literal": lambda x: hilo({**t, "x": x}, case, attend),
-                                           "merged": lambda x: merged(t, x, case, attend, first)})
-    if case["batch"] > 1:       # a few images at a time, to stay in the cache
-        name, way = list(ways.items())[-1]
-        ways[f"{name}, {IMAGES} images"] = lambda x: torch.cat([way(part) for part in x.split(IMAGES)])
+    ways = {"literal": lambda x: hilo({**t, "x": x}, case),
+            **with_attentions(lambda attend: {"merged": lambda x: merged(t, x, case, attend, first)})}
+    if hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+        ready = {name: packed(w, t["x"][..., 0].numel()) for name, w in t.items() if w.dim() == 2}
+        ways["packed, library's attention"] = lambda x: hilo({**ready, "x": x}, case, LIBRARY)
     return ways
 
 

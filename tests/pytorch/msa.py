@@ -7,10 +7,9 @@ comes from a table as Swin's public code stores it, and rpe is this table, conve
 import math
 
 import torch
-import torch.nn.functional as F
 
-from _golden import LIBRARY, around, attention, axes, cut, glue, inputs, join_heads, random_numbers, scaled_queries
-from _golden import split_heads, with_attentions, write
+from _golden import around, attention, axes, cut, glue, inputs, join_heads, random_numbers, split_heads
+from _golden import with_attentions, write
 from lisa import toeplitz
 
 # ---- literal form -------------------------------------------------------------
@@ -122,34 +121,7 @@ def exponentials(case):
 
 def timed(case, t):
     options = {"heads": 1, **case["options"]}
-
-    def forms(attend):
-        return {"plain": lambda x: msa(t, x, case["grid"], **options, attend=attend)}
-
-    def chunked(x):     # one head, one image; 256 queries at a time, to keep scores in the cache
-        q, k, v = F.linear(x[0], t["w_qkv"]).chunk(3, dim=-1)
-        q, k = q * case["C"] ** -0.5, k.t().contiguous()
-        return F.linear(torch.cat([(part @ k).softmax(-1) @ v for part in q.split(256)])[None], t["w_o"])
-
-    def flex(x):
-        q, k, v = (a.contiguous() for a in split_heads(t, x, 1))
-        return join_heads(t, flex_attention(q, k, v))
-
-    if options["heads"] == 12:
-        return with_attentions(forms)
-    ways = forms(scaled_queries)
-    if options["heads"] == 1:
-        ways["chunked"] = chunked
-    if LIBRARY:
-        ways["library"] = forms(LIBRARY)["plain"]
-    if options["heads"] == 1:
-        try:
-            from torch.nn.attention import flex_attention as module
-            flex_attention = torch.compile(module.flex_attention)
-            ways["flex"] = flex
-        except (ImportError, AttributeError):
-            pass
-    return ways
+    return with_attentions(lambda attend: {"plain": lambda x: msa(t, x, case["grid"], **options, attend=attend)})
 
 
 # ---- golden vectors -------------------------------------------------------------

@@ -106,19 +106,12 @@ def timed(case, t):
         q, k, v = virtual(t, x, *sizes)
         return join_heads(t, (q @ k).softmax(-1) @ v.transpose(2, 3))
 
-    def chunked(x):     # one head and 98 queries at a time, to keep scores in the cache
-        q, k, v = (a[0] for a in virtual(t, x, *sizes))
-        v = v.transpose(1, 2).contiguous()
-        y = [torch.cat([(part @ k[h]).softmax(-1) @ v[h] for part in q[h].contiguous().split(98)])
-             for h in range(heads)]
-        return join_heads(t, torch.stack(y)[None])
-
     def library(x):     # divides scores by the root of c
         q, k, v = virtual(t, x, *sizes)
         k, v = (a.transpose(2, 3).contiguous() for a in (k, v))
         return join_heads(t, LIBRARY(q * q.shape[-1] ** 0.5, k, v))
 
-    return {"plain": plain, "chunked": chunked, **({"library": library} if LIBRARY else {})}
+    return {"plain": plain, **({"library": library} if LIBRARY else {})}
 
 
 # ---- golden vectors ----
