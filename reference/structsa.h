@@ -39,7 +39,9 @@
  *     plain 4, 5  2 N^2 c + N J D (|M| + M')               2 N + J D + max(|M|, M')
  *     plain 16    N J D (2 c + 1) + J D (|M| + M') c,      2 J D c + max(|M|, M') c
  *                 + c + 1 for each 32 keys of a query
- *     fast        2 N J D c + blocks of queries            O(c) for each query of a block:
+ *     fast 4, 5   2 N^2 c + N J D (|M| + M'), or as        2 N for each query of a group
+ *                 in Eq. 16 if that is less
+ *     fast 16     2 N J D c + blocks of queries            O(c) for each query of a block:
  *                 times J D (|M| + M') c                   O(N c) at most, whatever D
  *
  * Implemented in naive/structsa.c, fast/structsa.c, fast/tuned/structsa/structsa.c and fast/cuda/structsa.cu.  Each

@@ -32,11 +32,9 @@
 #include "attention.h"
 #include <stdint.h>
 #include <string.h>
+#include "attention_group.h"
 #include "exponential.h"
 #include "transpose.h"
-
-/* Vectors of queries in a group; the last few queries make groups of one. */
-#define WIDE 3
 
 /* Rows of sums in registers: 24 of 32, or 12 of 16. */
 #if LANE_REGISTERS == 32
@@ -50,20 +48,6 @@
 
 /* top_i before the first score: no finite score is lower. */
 #define LOWEST (-REAL_MAX)
-
-/* A group of queries and their running results.  Each entry of an array is `vectors` vectors: one number per query. */
-struct group {
-    vec *q, *o;                 /* [channels] */
-    vec *sum, *top;             /* [1]; sum follows o */
-    size_t sums;                /* 1, or 2: then o and sum of the earlier stretches follow */
-    size_t first, queries;      /* the first query, counted within the call, and how many */
-    size_t vectors;             /* WIDE or 1; lanes without a query are zero */
-};
-
-struct tile {
-    const real *k, *v;
-    size_t k_stride, v_stride, keys;
-};
 
 /* ---- the products ---------------------------------------------------- */
 
@@ -104,19 +88,19 @@ INLINED void product(vec *out, const real *a, size_t row_step, size_t term_step,
 
 /* ---- one group of queries, one tile of keys --------------------------- */
 
-/* s is scratch for a tile of scores; with_bias, it holds R on entry. */
-INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size_t channels, size_t vectors,
-                    bool with_bias)
+void group_scores(const struct group *g, vec *s, const struct tile *tile, size_t channels, bool add)
+{
+    if (g->vectors == WIDE) product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, WIDE, add);
+    else product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, 1, add);
+}
+
+INLINED void weigh(const struct group *g, vec *s, size_t keys, size_t channels, vec *more, size_t rows,
+                   size_t vectors)
 {
     const real slack = 8;
-    size_t entries = tile->keys * vectors;
+    size_t entries = keys * vectors;
 
-    /* Step 1: the scores, times log2(e). */
-    if (with_bias)
-        for (size_t n = 0; n < entries; n++) s[n] *= LOG2_E;
-    product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
-
-    /* Step 2: the largest of each query; two chains of maxima, for even and odd keys, hide the latency. */
+    /* Step 1: the largest of each query; two chains of maxima, for even and odd keys, hide the latency. */
     vec even[WIDE], odd[WIDE];
     vec_mask outgrown = {0};
     for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
@@ -130,16 +114,17 @@ INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size
         outgrown |= even[v] > g->top[v] + slack;
     }
 
-    /* Step 3: raise the top of queries whose score exceeds it by more than `slack`; the others scale by 2^0. */
+    /* Step 2: raise the top of queries whose score exceeds it by more than `slack`; the others scale by 2^0. */
     if (vec_any(outgrown))
         for (size_t v = 0; v < vectors; v++) {
             vec top = vec_select(even[v] > g->top[v] + slack, even[v], g->top[v]);
             vec shrink = exp2_vec(g->top[v] - top);
             for (size_t n = 0; n < g->sums * (channels + 1); n++) g->o[n * vectors + v] *= shrink;
+            for (size_t n = 0; n < rows; n++) more[n * vectors + v] *= shrink;
             g->top[v] = top;
         }
 
-    /* Step 4: the weights, and their sum. */
+    /* Step 3: the weights, and their sum. */
     for (size_t v = 0; v < vectors; v++) {
         vec top = g->top[v], sum = {0};
         for (size_t n = v; n < entries; n += vectors) {
@@ -148,31 +133,28 @@ INLINED void attend(const struct group *g, vec *s, const struct tile *tile, size
         }
         g->sum[v] += sum;
     }
-
-    /* Step 5: the weighted values, summed over the tile, then added to o. */
-    product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
-static void attend_wide(const struct group *g, vec *s, const struct tile *tile, size_t channels, bool with_bias)
+void group_softmax(const struct group *g, vec *s, size_t keys, size_t channels, vec *more, size_t rows)
 {
-    attend(g, s, tile, channels, WIDE, with_bias);
+    if (g->vectors == WIDE) weigh(g, s, keys, channels, more, rows, WIDE);
+    else weigh(g, s, keys, channels, more, rows, 1);
 }
 
-static void attend_single(const struct group *g, vec *s, const struct tile *tile, size_t channels, bool with_bias)
+void group_values(const struct group *g, const vec *s, const struct tile *tile, size_t channels)
 {
-    attend(g, s, tile, channels, 1, with_bias);
+    if (g->vectors == WIDE) product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, WIDE, true);
+    else product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, 1, true);
 }
 
 /* ---- groups ---------------------------------------------------------- */
 
-/* Vectors of all arrays of a group, for each vector of queries. */
-static size_t group_entries(size_t channels)
+size_t group_entries(size_t channels)
 {
     return 3 * channels + 3;
 }
 
-/* The group of queries from `first` on, of `count`; first is a multiple of LANES. */
-static struct group group_at(vec *groups, size_t first, size_t count, size_t channels, size_t sums)
+struct group group_at(vec *groups, size_t first, size_t count, size_t channels, size_t sums)
 {
     struct group g = {.sums = sums, .first = first, .queries = count - first};
 
@@ -185,9 +167,7 @@ static struct group group_at(vec *groups, size_t first, size_t count, size_t cha
     return g;
 }
 
-/* Transposes the queries, times `scale`, into lanes, in squares of LANES channels; resets the running results.  Lanes
- * without a query are zero. */
-static void group_open(const struct group *g, const real *q, size_t stride, size_t channels, real scale)
+void group_open(const struct group *g, const real *q, size_t stride, size_t channels, real scale)
 {
     size_t whole = channels - channels % LANES, vectors = g->vectors;
 
@@ -212,8 +192,7 @@ static void group_open(const struct group *g, const real *q, size_t stride, size
     for (size_t v = 0; v < vectors; v++) g->top[v] += LOWEST;
 }
 
-/* At the end of a stretch, adds o and sum to those of the earlier stretches. */
-static void group_fold(const struct group *g, size_t channels)
+void group_fold(const struct group *g, size_t channels)
 {
     size_t entries = (channels + 1) * g->vectors;
 
@@ -221,8 +200,7 @@ static void group_fold(const struct group *g, size_t channels)
     memset(g->o, 0, entries * sizeof *g->o);
 }
 
-/* y = o / sum of all stretches, transposed back. */
-static void group_close(const struct group *g, real *y, size_t stride, size_t channels)
+void group_close(const struct group *g, real *y, size_t stride, size_t channels)
 {
     size_t whole = channels - channels % LANES, vectors = g->vectors;
     const vec *o = g->o + (g->sums - 1) * (channels + 1) * vectors, *sum = o + channels * vectors;
@@ -263,8 +241,7 @@ static struct tile tile_at(const struct attention *a, size_t first, real *made)
     return t;
 }
 
-/* Tiles in a stretch: about the root of their number, but at least 8, so that few keys need no second sum. */
-static size_t stretch_of(size_t tiles)
+size_t group_stretch(size_t tiles)
 {
     size_t stretch = 8;
     while (stretch * stretch < tiles) stretch++;
@@ -302,7 +279,7 @@ size_t attention_block(size_t queries, size_t channels, size_t heads, size_t thr
 void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace)
 {
     size_t channels = a->channels, tiles = (a->keys + ATTENTION_TILE - 1) / ATTENTION_TILE;
-    size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
+    size_t stretch = group_stretch(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
 
     /* Step 1: divide the workspace. */
     vec *s = (vec *)workspace;
@@ -322,11 +299,14 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
         struct tile tile = tile_at(a, j, made);
         for (size_t i = 0; i < count;) {
             struct group g = group_at(groups, i, count, channels, sums);
-            if (a->bias && g.queries < g.vectors * LANES) memset(s, 0, tile.keys * g.vectors * sizeof *s);
-            if (a->bias)
+            if (a->bias) {
+                if (g.queries < g.vectors * LANES) memset(s, 0, tile.keys * g.vectors * sizeof *s);
                 a->bias((real *)s, g.vectors * LANES, first + i, g.queries, j, tile.keys, a->bias_context);
-            if (g.vectors == WIDE) attend_wide(&g, s, &tile, channels, a->bias != NULL);
-            else attend_single(&g, s, &tile, channels, a->bias != NULL);
+                for (size_t n = 0; n < tile.keys * g.vectors; n++) s[n] *= LOG2_E;
+            }
+            group_scores(&g, s, &tile, channels, a->bias != NULL);
+            group_softmax(&g, s, tile.keys, channels, NULL, 0);
+            group_values(&g, s, &tile, channels);
             if (sums > 1 && (j + tile.keys == a->keys || (j + ATTENTION_TILE) % stretch == 0)) group_fold(&g, channels);
             i += g.queries;
         }

@@ -29,6 +29,7 @@ static const struct battery_case sizes[] = {
     {"--grid 11 --kernel 7 --stride 2 --value-kernel 1", 2, 3, "D=3", ""},
     {"--grid 9x6 --kernel 1x1 --heads 2 --value-kernel 5x3", 1, 34, "D=5", "b_qkv"},
     {"--grid 5x8 --kernel 5x3 --stride 1x3 --heads 3 --value-kernel 1x9", 2, 12, "D=9", ""},
+    {"--grid 10x9 --kernel 3x3 --scale 60", 1, 32, "D=8", ""},
     {"--grid 3x4x5 --kernel 3x1x1 --stride 1x2x2 --value-kernel 1x3x3", 2, 10, "D=2", "w_o"},
     {0},
 };
