@@ -1,7 +1,6 @@
 /* attention.h -- softmax attention of one query, in one pass over its keys */
 
-#ifndef TWICETOLD_FAST_ATTENTION_QUERY_H
-#define TWICETOLD_FAST_ATTENTION_QUERY_H
+#pragma once
 
 #include "../reference/runtime/real.h"
 
@@ -14,5 +13,3 @@ enum { ATTENTION_QUERY_TILE = 32 };     /* keys */
 
 /* Multiplications: 2 channels + 1 for each key, channels + 1 for each tile of keys. */
 double attention_query_multiply_adds(size_t keys, size_t channels);
-
-#endif

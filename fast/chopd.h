@@ -1,7 +1,6 @@
 /* chopd.h -- what the plain forms of dfc-cp and ChoP'D share: dfc_cp.c, chopd.c, chopd_direct.c */
 
-#ifndef TWICETOLD_FAST_CHOPD_H
-#define TWICETOLD_FAST_CHOPD_H
+#pragma once
 
 #include "../reference/chopd.h"
 
@@ -39,5 +38,3 @@ static inline size_t chopd_plain_clamp(ptrdiff_t token, size_t size)
 {
     return token < 0 ? 0 : token < (ptrdiff_t)size ? (size_t)token : size;
 }
-
-#endif

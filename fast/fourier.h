@@ -5,8 +5,7 @@
  * Cost: 4 (p - 1) multiplications for each point, axis and prime factor p of its size: 4 P log2 P if the sizes are
  * powers of 2, and P n along an axis whose size n is prime.  There is no factor 1/P: forward and back gives P z. */
 
-#ifndef TWICETOLD_FAST_FOURIER_H
-#define TWICETOLD_FAST_FOURIER_H
+#pragma once
 
 #include "../reference/runtime/arena.h"
 #include "../reference/runtime/grid.h"
@@ -31,5 +30,3 @@ void fourier_transform(struct number *z, const struct fourier *f, bool back, str
 
 /* Multiplications of one transform. */
 double fourier_multiplications(const size_t size[GRID_AXES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* lisa.h -- LiSA by spectra: shared by the plain form (lisa.c) and the form that calls FFTW (tuned/lisa/fftw.c) */
 
-#ifndef TWICETOLD_FAST_LISA_H
-#define TWICETOLD_FAST_LISA_H
+#pragma once
 
 #include "../reference/lisa.h"
 #include "circulant.h"
@@ -23,5 +22,3 @@ HEADS_FIRST(struct lisa_plain);
 
 status lisa_plain_prepare(struct plan *plan);
 status lisa_plain_load(struct plan *plan);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Cost: queries keys (2 c + 1) multiplications for c channels; memory for all of A.  Contract: reference/msa.h. */
 
-#ifndef TWICETOLD_NAIVE_ATTENTION_H
-#define TWICETOLD_NAIVE_ATTENTION_H
+#pragma once
 
 #include "../reference/runtime/grid.h"
 #include "../reference/runtime/heads.h"
@@ -32,5 +31,3 @@ void attention_naive_head(const struct head *head, const struct attention_copies
 /* Eq. 2, R = T(e) on a grid of N tokens: R_ij,d = e[j - i],d for d < columns.  R is [N][N][columns].  e has one row
  * per offset, g->offsets of them, e_stride reals apart. */
 void toeplitz(real *R, const real *e, size_t e_stride, const grid *g, size_t columns);
-
-#endif

@@ -1,7 +1,6 @@
 /* chopd.h -- the cores of the ChoP'D layer, as Eq. 8-10 read; dense arrays.  Contract: reference/chopd.h. */
 
-#ifndef TWICETOLD_NAIVE_CHOPD_H
-#define TWICETOLD_NAIVE_CHOPD_H
+#pragma once
 
 #include "../reference/chopd.h"
 
@@ -16,5 +15,3 @@ void chopd_naive_larger(real *u13, const real *map, size_t s, size_t H, size_t W
 
 /* The weights w [N][N][C][D] of one image, from u2, u13 and p's u4 and u5. */
 void chopd_naive_tensor(real *w, const real *u2, const real *u13, const struct chopd_problem *p);
-
-#endif

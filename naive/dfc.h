@@ -1,7 +1,6 @@
 /* dfc.h -- the cores of the fully connected layers, as Eq. 2-5 read; dense arrays.  Contract: reference/dfc.h. */
 
-#ifndef TWICETOLD_NAIVE_DFC_H
-#define TWICETOLD_NAIVE_DFC_H
+#pragma once
 
 #include "../reference/dfc.h"
 
@@ -16,5 +15,3 @@ void dfc_naive_tensor(real *w, const struct dfc_problem *p);
 
 /* The sum of Eq. 3, with different weights for each image: y [B][N][D] from x [B][M][C] and w [B][M][N][C][D]. */
 void dfc_naive_apply(real *y, const real *x, const real *w, size_t B, size_t M, size_t N, size_t C, size_t D);
-
-#endif

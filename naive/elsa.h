@@ -2,8 +2,7 @@
  *
  * One image; arrays are dense and row-major; outputs overlap no inputs.  Contract: reference/elsa.h. */
 
-#ifndef TWICETOLD_NAIVE_ELSA_H
-#define TWICETOLD_NAIVE_ELSA_H
+#pragma once
 
 #include "../reference/elsa.h"
 
@@ -35,5 +34,3 @@ void elsa_naive_weights(real *weights, real *filter, const real *q, const real *
 
 /* Writes the channels of head a in f [N][C], from its weights and v [N][C]. */
 void elsa_naive_weigh(real *f, const real *weights, const real *v, size_t a, const struct elsa_problem *p);
-
-#endif

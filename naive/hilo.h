@@ -3,8 +3,7 @@
  * One image; tokens of the padded plane are [M][channels] and windows [n][channels], dense and row-major.  Outputs
  * overlap no input.  Contract: reference/hilo.h. */
 
-#ifndef TWICETOLD_NAIVE_HILO_H
-#define TWICETOLD_NAIVE_HILO_H
+#pragma once
 
 #include "../reference/hilo.h"
 
@@ -25,5 +24,3 @@ void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_problem
 
 /* Copies the N tokens that are not padding into rows of y, `stride` apart. */
 void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hilo_problem *p, size_t channels);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Contract: reference/lisa.h. */
 
-#ifndef TWICETOLD_NAIVE_LISA_H
-#define TWICETOLD_NAIVE_LISA_H
+#pragma once
 
 #include "../reference/lisa.h"
 
@@ -60,5 +59,3 @@ void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *
  * of key and value.  No form calls it.  p gives N, c, D, bb and ba.  KRa, RbV [N][c][D]: K Ra (+ ba), and Rb V + bb. */
 void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                      const real *Ra, const real *Rb, const struct lisa_problem *p);
-
-#endif

@@ -1,11 +1,8 @@
 /* sra.h -- the core of spatial-reduction attention's naive form.  Contract: reference/sra.h. */
 
-#ifndef TWICETOLD_NAIVE_SRA_H
-#define TWICETOLD_NAIVE_SRA_H
+#pragma once
 
 #include "../reference/sra.h"
 
 /* reduced [M][C], before the norm, from one image x [N][C]. */
 void sra_naive_convolve(real *reduced, const real *x, const struct sra_problem *p);
-
-#endif

@@ -12,8 +12,7 @@
  *     kernels    [J][M'][E]       kappa_ij of one query
  *     y          [N][c] */
 
-#ifndef TWICETOLD_NAIVE_STRUCTSA_H
-#define TWICETOLD_NAIVE_STRUCTSA_H
+#pragma once
 
 #include "../reference/structsa.h"
 
@@ -33,5 +32,3 @@ void structsa_naive_aggregate(real *y_i, const real *kernels, const real *contex
 /* Eq. 21: merged [N][E]: c_ij, the weight of value j in the output of this query. */
 void structsa_naive_merge(real *merged, const real *kernels, const struct neighbours *values,
                           const struct structsa_problem *p);
-
-#endif

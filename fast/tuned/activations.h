@@ -1,7 +1,6 @@
 /* activations.h -- norms and softmax of reference/runtime/steps.h, with vectors */
 
-#ifndef TWICETOLD_FAST_STEPS_H
-#define TWICETOLD_FAST_STEPS_H
+#pragma once
 
 #include <tgmath.h>
 #include "exponential.h"
@@ -71,5 +70,3 @@ static inline void softmax_row(real *x, size_t n)
 
     for (i = 0; i < n; i++) x[i] *= 1 / total;
 }
-
-#endif

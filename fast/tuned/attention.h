@@ -5,8 +5,7 @@
  * Cost: queries keys 2c multiplications, and O((block + 96) c) reals per thread, for any number of keys.  Contract:
  * reference/msa.h. */
 
-#ifndef TWICETOLD_FAST_ATTENTION_H
-#define TWICETOLD_FAST_ATTENTION_H
+#pragma once
 
 #include "../../reference/runtime/grid.h"
 #include "../../reference/runtime/arena.h"
@@ -86,5 +85,3 @@ struct attention_written {
 size_t attention_written_width(size_t tokens);
 void attention_write(real *r, const struct attention_rpe_table *table);
 void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *written);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * attention.c takes them tile by tile.  StructSA's Eq. 4 and 5 have their own steps between scores and values. */
 
-#ifndef TWICETOLD_ATTENTION_GROUP_H
-#define TWICETOLD_ATTENTION_GROUP_H
+#pragma once
 
 #include "attention.h"
 #include "vec.h"
@@ -53,5 +52,3 @@ size_t group_stretch(size_t tiles);
 
 /* y = o / sum of all stretches, transposed back. */
 void group_close(const struct group *g, real *y, size_t stride, size_t channels);
-
-#endif

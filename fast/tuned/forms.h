@@ -1,7 +1,6 @@
 /* forms.h -- the tuned forms: vectors, tiles, threads; contracts: reference/NAME.h */
 
-#ifndef TWICETOLD_TUNED_FORMS_H
-#define TWICETOLD_TUNED_FORMS_H
+#pragma once
 
 #include "../../reference/runtime/plan.h"
 
@@ -14,6 +13,4 @@ extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

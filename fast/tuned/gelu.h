@@ -11,8 +11,7 @@
  *
  * In double each lane calls the C library's erf. */
 
-#ifndef TWICETOLD_GELU_H
-#define TWICETOLD_GELU_H
+#pragma once
 
 #include <stdbool.h>
 #include "../../reference/runtime/steps.h"
@@ -57,5 +56,3 @@ static inline void bias_and_gelu(real *y, const real *b, size_t count, bool with
     vec sum = vec_load_partial(y + at, count - at) + vec_load_partial(b + at, count - at);
     vec_store_partial(y + at, with_gelu ? gelu_vec(sum) : sum, count - at);
 }
-
-#endif

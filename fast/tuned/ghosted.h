@@ -4,8 +4,7 @@
  *
  * Contract: reference/msa.h, reference/runtime/ghost.h. */
 
-#ifndef TWICETOLD_FAST_GHOSTED_H
-#define TWICETOLD_FAST_GHOSTED_H
+#pragma once
 
 #include "../../reference/msa.h"
 #include "vec.h"
@@ -34,5 +33,3 @@ void ghosted_block(const struct ghosted *ghosted, const struct msa_problem *p, r
                    real *map);
 
 static inline size_t ghosted_blocks(size_t N) { return (N - 1) / GHOSTED_BLOCK + 1; }
-
-#endif

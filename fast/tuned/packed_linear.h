@@ -9,8 +9,7 @@
  * Each output is one sum, in the order of the inputs.  Its bits do not depend on how tokens and panels are divided.
  * Memory: a copy of the weights, out rounded up to LANES.  Multiply-adds: tokens in out. */
 
-#ifndef TWICETOLD_PACKED_LINEAR_H
-#define TWICETOLD_PACKED_LINEAR_H
+#pragma once
 
 #include "../../reference/runtime/linear.h"
 
@@ -24,5 +23,3 @@ void linear_packed_load(struct linear *map, size_t first, size_t rows, const rea
 /* y from planes: input n of token t is planes[n * plane + t]. */
 void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
                           size_t tokens);
-
-#endif

@@ -1,7 +1,6 @@
 /* registers.h -- number of vector registers of the processor */
 
-#ifndef TWICETOLD_REGISTERS_H
-#define TWICETOLD_REGISTERS_H
+#pragma once
 
 #ifndef LANE_REGISTERS          /* `make wide` sets it to 32 */
 #if defined __AVX512F__ || defined __aarch64__
@@ -9,6 +8,4 @@
 #else
 #define LANE_REGISTERS 16
 #endif
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * tokens are both queries and keys.  The caller sets the sizes, the scale and the bias in `a`; these functions set its
  * rows and strides. */
 
-#ifndef TWICETOLD_TILED_ATTENTION_H
-#define TWICETOLD_TILED_ATTENTION_H
+#pragma once
 
 #include "../../reference/runtime/heads.h"
 #include "../../reference/runtime/windows.h"
@@ -34,5 +33,3 @@ void tiled_block(const struct head *head, struct attention a, const struct tiled
  * token.  It may be NULL if windows tile the plane. */
 void tiled_window(const struct head *head, struct attention a, const struct windows *windows, size_t side,
                   const real *padding, const struct tiled *tiled);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * For sums over lanes, the same shuffles are used, and the two results of each pair are added. */
 
-#ifndef TWICETOLD_TRANSPOSE_H
-#define TWICETOLD_TRANSPOSE_H
+#pragma once
 
 #include "vec.h"
 
@@ -92,5 +91,3 @@ INLINED vec vec_sums(vec s[LANES])
 #endif
     return s[0];
 }
-
-#endif

@@ -4,8 +4,7 @@
  * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * on whole vectors; a
  * scalar operand is repeated in every lane.  L is LANES throughout fast/. */
 
-#ifndef TWICETOLD_VEC_H
-#define TWICETOLD_VEC_H
+#pragma once
 
 #include <stdint.h>
 #include "../../reference/runtime/real.h"
@@ -109,5 +108,3 @@ static inline real vec_sum(vec a)
     for (size_t l = 0; l < LANES; l++) sum += a[l];
     return sum;
 }
-
-#endif

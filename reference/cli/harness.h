@@ -15,8 +15,7 @@
  * Times are wall times.  A run is disturbed if its threads could not compute for more than 1/20 of its time, because
  * other programs had the cores.  Disturbed runs are counted, but their times are discarded. */
 
-#ifndef TWICETOLD_HARNESS_H
-#define TWICETOLD_HARNESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ status harness_race(struct harness *j, struct contestant *const *c, int count, c
  * Sorts the seconds. */
 struct quartiles { double low, median, high; };
 struct quartiles quartiles(const struct contestant *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, the tolerance of the layers of chapter 4 */
 
-#ifndef TWICETOLD_TESTS_CHOPD_CASE_H
-#define TWICETOLD_TESTS_CHOPD_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/chopd.h"
@@ -88,5 +87,3 @@ static inline double direct_near(const struct box *b, const real *plane, size_t 
         }
     return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }
-
-#endif

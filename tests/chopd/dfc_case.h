@@ -1,8 +1,7 @@
 /* dfc_case.h -- shared by the tests of chapter 4: tensors of layers that are special cases of the fully connected
  * layer, Eq. 6 with its multiplications counted, bounds of rounding errors */
 
-#ifndef TWICETOLD_TESTS_DFC_CASE_H
-#define TWICETOLD_TESTS_DFC_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/dfc.h"
@@ -179,5 +178,3 @@ static inline real *eq5_in_eq3(const struct dfc_problem *s, const real *x)
     dfc_naive_tensor(w, s);
     return layer(s, w, x);
 }
-
-#endif

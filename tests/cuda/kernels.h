@@ -3,8 +3,7 @@
  * Each kernel of `faults` has one fault; those of `correct` have known outputs; those of `counted` have accesses that
  * can be counted by hand.  All take x and y of KERNEL_REALS entries. */
 
-#ifndef TWICETOLD_TESTS_KERNELS_H
-#define TWICETOLD_TESTS_KERNELS_H
+#pragma once
 
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/real.h"
@@ -59,6 +58,4 @@ bool branch_comes_first(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * runtime.cu compiles device_gpu.cu against it.  Like CUDA, it keeps the last error until it is queried, and rejects
  * handles of a device that is not current. */
 
-#ifndef TWICETOLD_TESTS_RUNTIME_H
-#define TWICETOLD_TESTS_RUNTIME_H
+#pragma once
 
 #include "../../fast/cuda/plugin.h"
 
@@ -41,6 +40,4 @@ status runtime_tensor_cores(const struct plan *plan);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, the tolerance */
 
-#ifndef TWICETOLD_TESTS_ELSA_CASE_H
-#define TWICETOLD_TESTS_ELSA_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/elsa.h"
@@ -144,5 +143,3 @@ static inline int neighbour(int i, int H, int W, int dy, int dx)
     int row = i / W + dy, column = i % W + dx;
     return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* exact.h -- random problems over the field, and runs of forms */
 
-#ifndef TWICETOLD_TESTS_EXACT_H
-#define TWICETOLD_TESTS_EXACT_H
+#pragma once
 
 #include <time.h>
 #include "library_stubs.h"
@@ -35,5 +34,3 @@ void degrees_record(struct degrees *seen, const real *a, const real *b, size_t n
 /* Prints them, the bound on the probability that different functions of these degrees agree in all draws, and the
  * time. */
 void degrees_print(const struct degrees *seen, clock_t start);
-
-#endif

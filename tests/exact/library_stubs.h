@@ -4,8 +4,7 @@
  * names for the field: vec.h and exponential.h (plain_vec.h), turns.h (circles of the field), cblas.h and fftw3.h (by
  * definition).  A tile of attention has 5 keys, so that few tokens fill several tiles. */
 
-#ifndef TWICETOLD_TESTS_LIBRARY_STUBS_H
-#define TWICETOLD_TESTS_LIBRARY_STUBS_H
+#pragma once
 
 #include <float.h>
 #include <limits.h>
@@ -79,5 +78,3 @@ fftw_plan fftw_plan_dft_c2r_1d(int size, fftw_complex *in, real *out, unsigned f
 void fftw_execute_dft(fftw_plan plan, fftw_complex *in, fftw_complex *out);
 void fftw_execute(fftw_plan plan);
 void fftw_destroy_plan(fftw_plan plan);
-
-#endif

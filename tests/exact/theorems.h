@@ -5,8 +5,7 @@
  * accepts only 0, whatever its tolerance, and `beyond` only 1.  skipped.tsv lists the tests that are no identities of
  * rational functions, with the reason; they do not run. */
 
-#ifndef TWICETOLD_TESTS_THEOREMS_H
-#define TWICETOLD_TESTS_THEOREMS_H
+#pragma once
 
 #include "exact.h"
 #include "../support/support.h"
@@ -22,5 +21,3 @@ void exact_claim(const char *test, void (*once)(int index), int index);
     static void name(int index) { exact_claim(#name, name##_once, index); } \
     REGISTER_TEST(name, name, n) \
     static void name##_once(int _i CK_ATTRIBUTE_UNUSED)
-
-#endif

@@ -122,7 +122,7 @@ static double measured_ratio(const struct tsv *row, const char *over, const char
 /* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Measured forms multiply as their
  * formulas say.  Tolerance: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth) and the fringe
  * of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
-START_TEST(formulas_beside_exponents_are_the_forms)
+TEST(formulas_beside_exponents_are_the_forms)
 {
     for (size_t n = 0; n < LAYERS; n++)
         for (size_t f = 0; f < COUNT(forms); f++) {
@@ -147,12 +147,11 @@ START_TEST(formulas_beside_exponents_are_the_forms)
             else ck_assert(slope > 1 && slope < 1.09);
         }
 }
-END_TEST
 
 /* figures/gap/gap.tsv and gap-factors.tsv: a gap is the algorithm's part and the machine's, each measured; next to it,
  * the ratio of formulas.  That of form direct is a bound.  All forms of ELSA have the same multiply-adds except for
  * neighbours off the grid: tolerance 0.01 at the largest size. */
-START_TEST(a_gap_is_the_algorithm_and_the_machine)
+TESTS(a_gap_is_the_algorithm_and_the_machine, 2)
 {
     static const char *const tables[] = {"gap", "gap-factors"};
     size_t rows = 0;
@@ -172,7 +171,6 @@ START_TEST(a_gap_is_the_algorithm_and_the_machine)
     }
     ck_assert_uint_ge(rows, LAYERS + 4);
 }
-END_TEST
 
 static double plan_bytes(const struct layer *l, const char *form, const char *grid_word)
 {
@@ -186,7 +184,7 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
 
 /* On one token every fast form takes more memory than its naive one, on 32 x 32 less.  Padding differs from machine to
  * machine; this order does not. */
-START_TEST(one_token_takes_more_memory_told_fast)
+TEST(one_token_takes_more_memory_told_fast)
 {
     for (size_t n = 0; n < LAYERS; n++) {
         const struct layer *l = &layers[n];
@@ -196,12 +194,11 @@ START_TEST(one_token_takes_more_memory_told_fast)
         ck_assert(one < 1 && many > 1);
     }
 }
-END_TEST
 
 /* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our counts windows of N/4 tokens cost less than LiSA up to 32 x 32,
  * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34 LiSA pads its circles to 70 and costs more than
  * all. */
-START_TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
+TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
 {
     static const int sides[] = {8, 12, 14, 16, 18, 20, 24, 28, 30, 32, 36, 40, 42, 48, 56, 60, 64, 96, 128, 34};
     static const struct layer pooled = {.d = &hilo, .options = "--heads 6 --alpha 1 --window 2", .sizes = "",
@@ -222,7 +219,6 @@ START_TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
         if (side == 34) ck_assert(count > 3 * formula(&quarter, "fast", grid_word));
     }
 }
-END_TEST
 
 /* ---- roofs and goals ------------------------------------------------------ */
 
@@ -238,7 +234,7 @@ static double rate_of(const char *level)
 
 /* figures/gap/roofline.tsv: counts and bytes are those of the declarations, and no dot is above its roof.  Tolerance:
  * 0.6 % of numbers with three digits; half of the last digit of a share. */
-START_TEST(dots_of_the_roofline_are_formulas)
+TEST(dots_of_the_roofline_are_formulas)
 {
     size_t dots = 0;
     for (struct tsv *t = figure("roofline"); tsv_row(t); dots++) {
@@ -257,11 +253,10 @@ START_TEST(dots_of_the_roofline_are_formulas)
     }
     ck_assert_uint_ge(dots, 12);
 }
-END_TEST
 
 /* The arithmetic at the rates of its kinds: products and exponentials of five multiply-adds, or additions, or all of
  * them; or the bytes at the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
-START_TEST(floors_of_goals_are_formulas)
+TEST(floors_of_goals_are_formulas)
 {
     /* Heads times queries times keys; in HiLo two heads in windows of 2 x 2, ten with pooled keys. */
     const double N = 56 * 56, K = 7 * 7, hilo_heads = 196 * (2 * 4 + 10 * 49);
@@ -308,11 +303,10 @@ START_TEST(floors_of_goals_are_formulas)
     for (size_t at = 0; at < COUNT(goal); at++)
         ck_assert_msg(seen[at] == 3, "%s: expected one thread and two", goal[at].name);
 }
-END_TEST
 
 /* A goal is met or missed if the interval of the ratio lies on one side of 1.  Two threads are at most twice as fast as
  * one; 2.05 allows for the clock. */
-START_TEST(verdicts_of_goals_follow_from_intervals)
+TEST(verdicts_of_goals_follow_from_intervals)
 {
     static const char *const columns[] = {"its_ms", "our_ms"};
     double one[2] = {NAN, NAN};
@@ -330,19 +324,5 @@ START_TEST(verdicts_of_goals_follow_from_intervals)
     }
     ck_assert_uint_ge(rows, 2);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("the gap");
-    TCase *ratios = add_case(suite, "exponents and ratios");
-    tcase_add_test(ratios, formulas_beside_exponents_are_the_forms);
-    tcase_add_loop_test(ratios, a_gap_is_the_algorithm_and_the_machine, 0, 2);
-    tcase_add_test(ratios, one_token_takes_more_memory_told_fast);
-    tcase_add_test(ratios, windows_of_a_quarter_cost_less_up_to_32_squared);
-    TCase *roofs = add_case(suite, "roofs and goals");
-    tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
-    tcase_add_test(roofs, floors_of_goals_are_formulas);
-    tcase_add_test(roofs, verdicts_of_goals_follow_from_intervals);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("the gap"); }

@@ -197,7 +197,7 @@ static const char *found(int which, bool with_naive, bool warm, char said[200])
 }
 
 /* With the right message: adversarial from the first call or after it, with or without the naive form, warm or cold. */
-START_TEST(adversarial_forms_are_rejected)
+TESTS(adversarial_forms_are_rejected, COUNT(adversary))
 {
     char said[200];
     for (int way = 0; way < 8; way++) {
@@ -209,10 +209,9 @@ START_TEST(adversarial_forms_are_rejected)
         if (way == 0 || way > 5) printf("    %s: rejected %s: %s\n", adversary[_i].name, when, said);
     }
 }
-END_TEST
 
 /* At the end x is unchanged, to the bit. */
-START_TEST(honest_forms_are_timed)
+TEST(honest_forms_are_timed)
 {
     char said[200];
     waits = false;
@@ -222,10 +221,9 @@ START_TEST(honest_forms_are_timed)
         ck_assert_ptr_nonnull(strstr(said, "agrees to"));
     }
 }
-END_TEST
 
 /* In a timed run every token differs from the original x, also for one token or one channel; the harness restores x. */
-START_TEST(every_token_changes_in_timed_runs)
+TEST(every_token_changes_in_timed_runs)
 {
     static const size_t rows[] = {1, 2, 5, 6}, widths[] = {1, 4};
     for (size_t shape = 0; shape < COUNT(rows) * COUNT(widths); shape++) {
@@ -240,11 +238,10 @@ START_TEST(every_token_changes_in_timed_runs)
         equal(h.x, original, count);
     }
 }
-END_TEST
 
 /* The harness checks a second form against the first form's y of the original x, although the first form is
  * released. */
-START_TEST(the_first_form_may_be_released)
+TEST(the_first_form_may_be_released)
 {
     for (int which = -1; which < 4; which += 4) {           /* none; "nothing at all" after the first run */
         struct race r;
@@ -261,12 +258,11 @@ START_TEST(the_first_form_may_be_released)
         race_close(&r);
     }
 }
-END_TEST
 
 /* ---- disturbed runs -------------------------------------------------------- */
 
 /* Seconds of wall time and of computing. */
-START_TEST(a_reading_is_disturbed_beyond_a_twentieth)
+TEST(a_reading_is_disturbed_beyond_a_twentieth)
 {
     static const struct { double wall, computing; bool disturbed; } reading[] = {
         {1, 1, false}, {1, 0.951, false}, {1, 0.949, true}, {1, 0, true}, {1, 1.2, false}, {1e-6, 0.9e-6, true},
@@ -275,7 +271,6 @@ START_TEST(a_reading_is_disturbed_beyond_a_twentieth)
     for (size_t n = 0; n < COUNT(reading); n++)
         ck_assert_int_eq(reading_is_disturbed(reading[n].wall, reading[n].computing), reading[n].disturbed);
 }
-END_TEST
 
 /* A thread that sleeps does not compute, so its run counts as disturbed.  The second and later runs do not sleep. */
 static status run_late(struct contestant *c, real *y, const real *x)
@@ -286,7 +281,7 @@ static status run_late(struct contestant *c, real *y, const real *x)
     return keep_x(c, y, x);
 }
 
-START_TEST(a_sleeping_run_is_disturbed)
+TEST(a_sleeping_run_is_disturbed)
 {
     struct runner r = {.held = zeros(1), .inputs = 1};
     real x = 1, y;
@@ -296,7 +291,6 @@ START_TEST(a_sleeping_run_is_disturbed)
     for (int run = 0; run < 1000 && r.contestant.disturbed; run++) succeeds(run_late(&r.contestant, &y, &x));
     ck_assert(!r.contestant.disturbed);
 }
-END_TEST
 
 /* The n-th run takes n seconds.  Runs up to number `inputs` are disturbed. */
 static status run_disturbed(struct contestant *c, real *y, const real *x)
@@ -309,7 +303,7 @@ static status run_disturbed(struct contestant *c, real *y, const real *x)
 }
 
 /* Of five runs, 0 to 5 are disturbed; only the others count, unless they are fewer. */
-START_TEST(disturbed_runs_do_not_count)
+TESTS(disturbed_runs_do_not_count, 6)
 {
     const struct limits five = {.least = 5, .most = 5, .seconds = 100};
     double seconds[5];
@@ -326,18 +320,5 @@ START_TEST(disturbed_runs_do_not_count)
     if (_i > 2) ck_assert(isnan(q.low) && isnan(q.median) && isnan(q.high));
     else ck_assert(q.median == 3 + _i / 2.0 && q.low == _i + 1 + (4 - _i) / 4.0 && q.high == 5 - (4 - _i) / 4.0);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("harness");
-    TCase *cases = add_case(suite, "harness");
-    tcase_add_loop_test(cases, adversarial_forms_are_rejected, 0, (int)COUNT(adversary));
-    tcase_add_test(cases, honest_forms_are_timed);
-    tcase_add_test(cases, every_token_changes_in_timed_runs);
-    tcase_add_test(cases, the_first_form_may_be_released);
-    tcase_add_test(cases, a_reading_is_disturbed_beyond_a_twentieth);
-    tcase_add_test(cases, a_sleeping_run_is_disturbed);
-    tcase_add_loop_test(cases, disturbed_runs_do_not_count, 0, 6);
-    return run_suite(suite);
-}
+int main(void) { return run_tests("harness"); }

@@ -3,8 +3,7 @@
  *     make fuzz RUNS=20000         clang's libFuzzer searches bytes with a fault (entry.c)
  *     tests/fuzz/test_fuzz.c       replays tests/fuzz/TARGET/: seeds, and inputs that once had a fault */
 
-#ifndef TWICETOLD_TESTS_FUZZ_H
-#define TWICETOLD_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ unsigned choose(struct bytes *b, unsigned n);
 status choose_sizes(struct problem *p, const struct declaration *d, struct problem_sizes o, struct bytes *b);
 
 const char *write_file(const char *name, const uint8_t *bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* hilo_case.h -- shared by the tests of HiLo: resolved problems, costs, the tolerance */
 
-#ifndef TWICETOLD_TESTS_HILO_CASE_H
-#define TWICETOLD_TESTS_HILO_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
@@ -50,5 +49,3 @@ static inline double hilo_tolerance(const struct problem *p)
     struct hilo_problem z = resolved(p);
     return 8 * (4 * sqrt((double)z.C) + sqrt((double)z.c) + 2 * sqrt((double)z.M) + (double)z.s + 10) * UNIT_ROUNDOFF;
 }
-
-#endif

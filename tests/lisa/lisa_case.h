@@ -2,8 +2,7 @@
  *
  * A head has small integers, on which the naive cores are exact.  Arrays live until the test ends. */
 
-#ifndef TWICETOLD_TESTS_LISA_CASE_H
-#define TWICETOLD_TESTS_LISA_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
@@ -289,5 +288,3 @@ static inline double relative_tolerance(struct fixture *t)
     if (!t->y) t->y = fixture_run(t, "naive", 1);
     return tolerance(&t->problem, t->x) / largest(t->y, t->outputs);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* msa_case.h -- the resolved problem and the tolerance of self-attention, for its two suites */
 
-#ifndef TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
-#define TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../reference/msa.h"
@@ -21,5 +20,3 @@ static inline double msa_tolerance(const struct problem *p)
     const struct msa_problem m = msa_resolved(p);
     return 8 * (sqrt((double)m.heads.c) + 2 * sqrt((double)m.windows.entries) + 10) * UNIT_ROUNDOFF;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A head has all arrays of the naive cores (naive/structsa.h), random or of small integers.  Arrays live until the test
  * ends. */
 
-#ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
-#define TWICETOLD_TESTS_STRUCTSA_CASE_H
+#pragma once
 
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
@@ -191,5 +190,3 @@ static inline double problem_tolerance(const struct problem *p)
     return structsa_tolerance((double)params.M, (double)params.Mv, (double)params.heads.c,
                               (double)(params.J * params.D), (double)params.scale);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * add_battery adds one test per row.  A table ends in a row of zeros; a table that is NULL adds no tests.  Rows of
  * battery_case run once per variant. */
 
-#ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
-#define TWICETOLD_TESTS_SUPPORT_BATTERY_H
+#pragma once
 
 #include "fixture.h"
 
@@ -58,5 +57,3 @@ void add_battery(Suite *suite, const struct battery *b);
 
 /* run_tests with one battery. */
 int run_battery(const char *name, const struct battery *b);
-
-#endif

@@ -3,8 +3,7 @@
  * From the declaration of each operator: every number of axes, every value of each option, pairs of choices, grids of
  * one row and with odd sides, options together with an option that they need, and all without optional tensors. */
 
-#ifndef TWICETOLD_TESTS_CASES_H
-#define TWICETOLD_TESTS_CASES_H
+#pragma once
 
 #include "fixture.h"
 
@@ -35,5 +34,3 @@ extern const char *const kernels[];     /* windows of 3, by the number of axes *
 
 /* The fixture of a case; false if the operator rejects its options. */
 bool case_fixture(struct fixture *t, const struct operator_case *c);
-
-#endif

@@ -6,8 +6,7 @@
  * draws x [3][60][8] and all parameters except w_o, and compares the fast form with the naive one.  Memory is freed
  * when the test ends.  Lists of words (options, sizes, names) are separated by blanks. */
 
-#ifndef TWICETOLD_TESTS_FIXTURE_H
-#define TWICETOLD_TESTS_FIXTURE_H
+#pragma once
 
 #include "support.h"
 #include "../../reference/networks/operators.h"
@@ -95,5 +94,3 @@ unsigned long long multiplications(void);
 /* Fails each request for memory of plan_create, alone and with all later ones; each time it must return an error and
  * leak nothing. */
 void form_without_memory(const struct fixture *t, const struct form *form);
-
-#endif

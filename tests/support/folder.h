@@ -2,8 +2,7 @@
  *
  * Each test starts in an empty folder; the end of the test case removes it, even after a crash. */
 
-#ifndef TWICETOLD_TESTS_FOLDER_H
-#define TWICETOLD_TESTS_FOLDER_H
+#pragma once
 
 #include <dirent.h>
 #include <png.h>
@@ -81,5 +80,3 @@ static inline size_t file_read(const char *path, void *bytes, size_t most)
     ck_assert_int_eq(fclose(f), 0);
     return count;
 }
-
-#endif

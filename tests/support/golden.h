@@ -1,7 +1,6 @@
 /* golden.h -- golden vectors: files with a problem and PyTorch's result (tests/pytorch/) */
 
-#ifndef TWICETOLD_TESTS_GOLDEN_H
-#define TWICETOLD_TESTS_GOLDEN_H
+#pragma once
 
 #include "roundoff.h"
 #include "../../reference/io/safetensors.h"
@@ -79,5 +78,3 @@ static inline void golden_holds(const struct golden *g, const char *name, double
                tolerance);
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Included first, it defines their include guards and the same names: a vector is an array, an operation a loop. */
 
-#ifndef TWICETOLD_TESTS_PLAIN_VEC_H
-#define TWICETOLD_TESTS_PLAIN_VEC_H
+#pragma once
 
 #define TWICETOLD_VEC_H
 #define TWICETOLD_EXPONENTIAL_H
@@ -134,5 +133,3 @@ inline vec exp2_vec(const vec &x)
     for (size_t l = 0; l < LANES; l++) result[l] = exp2(x[l]);
     return result;
 }
-
-#endif

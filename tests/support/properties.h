@@ -3,8 +3,7 @@
  * Each function checks all forms of an operator on a fixture (fixture.h) with at least two images, or on a problem
  * without data.  test_properties.c runs them for every operator. */
 
-#ifndef TWICETOLD_TESTS_PROPERTIES_H
-#define TWICETOLD_TESTS_PROPERTIES_H
+#pragma once
 
 #include "fixture.h"
 
@@ -52,5 +51,3 @@ void property_overflow(const struct problem *p);
 /* A copy of all parameters, one tensor after another; and the parameters set to such a copy times a factor. */
 real *parameters_of(const struct problem *p);
 void set_parameters(const struct problem *p, const real *values, real factor);
-
-#endif

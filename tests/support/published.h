@@ -1,8 +1,7 @@
 /* published.h -- numbers that the papers print: reference/published/PAPER.tsv, with columns table, row, quantity,
  * value */
 
-#ifndef TWICETOLD_TESTS_PUBLISHED_H
-#define TWICETOLD_TESTS_PUBLISHED_H
+#pragma once
 
 #include "tsv.h"
 
@@ -25,5 +24,3 @@ static inline bool prints(double value, double printed, double unit)
 {
     return fabs(value - printed) <= unit / 2 * (1 + 1e-9);
 }
-
-#endif

@@ -25,8 +25,7 @@
  * In float the reference is the naive form in double (naive_in_double.c), and T that of the form.  In double it is the
  * naive form, and T the sum of both. */
 
-#ifndef TWICETOLD_TESTS_ROUNDOFF_H
-#define TWICETOLD_TESTS_ROUNDOFF_H
+#pragma once
 
 #include "fixture.h"
 #include "../../reference/networks/network.h"
@@ -60,5 +59,3 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
  * statistical one. */
 void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double safe);
 void form_holds(struct fixture *t, const char *what, const struct form *form, int threads, double safe);
-
-#endif

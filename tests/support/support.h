@@ -2,8 +2,7 @@
  *
  * A suite is a file of tests and `int main(void) { return run_tests("name"); }`. */
 
-#ifndef TWICETOLD_TESTS_SUPPORT_H
-#define TWICETOLD_TESTS_SUPPORT_H
+#pragma once
 
 #include <check.h>
 #include <math.h>
@@ -124,5 +123,3 @@ Suite *suite_of_tests(const char *name);
 /* The exit status: 0 if every test passed. */
 int run_suite(Suite *suite);
 int run_tests(const char *name);
-
-#endif

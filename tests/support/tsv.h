@@ -3,8 +3,7 @@
  * The last line with tabs before the first row names the columns, with or without a leading #.  Other lines that begin
  * with # are comments. */
 
-#ifndef TWICETOLD_TESTS_TSV_H
-#define TWICETOLD_TESTS_TSV_H
+#pragma once
 
 #include "support.h"
 #include "../../reference/networks/operators.h"
@@ -110,5 +109,3 @@ static inline struct problem tsv_problem(const struct tsv *t)
     succeeds(problem_from_sizes(&p, d, &o));
     return p;
 }
-
-#endif

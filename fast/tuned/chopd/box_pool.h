@@ -9,8 +9,7 @@
  * Cost of a plane: 3 additions and at most 6 multiply-adds for each token and box; 1 multiplication if all edges lie
  * between tokens.  Memory: two spans for each box of each component; for each thread about H (W + 11 L) reals. */
 
-#ifndef TWICETOLD_BOX_POOL_H
-#define TWICETOLD_BOX_POOL_H
+#pragma once
 
 #include "../../../reference/runtime/resample.h"
 #include "../../../reference/runtime/arena.h"
@@ -54,5 +53,3 @@ struct box_pool_factor {
 /* out [H][W] from plane [H][W] of one component; they may be the same.  factor may be NULL. */
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
                     const struct box_pool_factor *factor, const struct arena *arena, size_t thread);
-
-#endif

@@ -1,7 +1,6 @@
 /* elsa.h -- declarations shared by the files of ELSA's fast form */
 
-#ifndef TWICETOLD_FAST_ELSA_H
-#define TWICETOLD_FAST_ELSA_H
+#pragma once
 
 #include "../../../reference/elsa.h"
 #include "planes.h"
@@ -118,5 +117,3 @@ void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p);
 
 /* All heads of token head->part. */
 void elsa_unified(const struct head *head);
-
-#endif

@@ -9,8 +9,7 @@
  * columns reads zeros off the grid.  Above and below a plane are other planes; callers skip those rows.  planes_fill
  * also writes the zeros. */
 
-#ifndef TWICETOLD_PLANES_H
-#define TWICETOLD_PLANES_H
+#pragma once
 
 #include "../../../reference/runtime/arena.h"
 #include "../vec.h"
@@ -32,5 +31,3 @@ static inline real *planes_row(const struct planes *p, size_t channel, size_t ro
 /* Fills one row of all planes from its tokens [columns][channels], `step` reals apart.  Threads may fill different
  * rows. */
 void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Multiply-adds: 2 tokens^2 channels for each window.  NaN stays in its window. */
 
-#ifndef TWICETOLD_WINDOW_ATTENTION_H
-#define TWICETOLD_WINDOW_ATTENTION_H
+#pragma once
 
 #include "../../../reference/runtime/heads.h"
 #include "../../../reference/runtime/windows.h"
@@ -27,5 +26,3 @@ void window_attention_prepare(struct arena *arena, real **workspace, size_t s, s
  * and value follow at the same distance as for any token. */
 void window_attention(const struct head *head, const struct windows *windows, const real *padding,
                       real scale, size_t channels, real *workspace);
-
-#endif

@@ -8,8 +8,7 @@
  * FFTW's planner is not thread-safe: all calls are inside the OpenMP critical section fftw_planner.  Several threads
  * may call fft_run with the same plan. */
 
-#ifndef TWICETOLD_FFT_H
-#define TWICETOLD_FFT_H
+#pragma once
 
 #include <stdbool.h>
 #include "../../../reference/runtime/grid.h"
@@ -35,6 +34,4 @@ void fft_run(const struct fft *f, real *points, bool inverse);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * Latents d and d + 1 are one complex kernel; if D is odd, the last imaginary part is zero.  In Eq. 4 a table is one
  * real kernel.  A block is up to LANES channels of one head; a point is L real and L imaginary parts (vec.h). */
 
-#ifndef TWICETOLD_LISA_KERNELS_H
-#define TWICETOLD_LISA_KERNELS_H
+#pragma once
 
 #include "vec_grid.h"
 
@@ -24,5 +23,3 @@ struct lisa_kernels {
 void lisa_kernels_prepare(struct lisa_kernels *k, struct arena *arena, const struct lisa_problem *p,
                           const struct vec_grid *g);
 void lisa_kernels_load(struct lisa_kernels *k, const struct lisa_problem *p, const struct vec_grid *g);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Contract: reference/lisa.h. */
 
-#ifndef TWICETOLD_LISA_LOCAL_H
-#define TWICETOLD_LISA_LOCAL_H
+#pragma once
 
 #include "../../../reference/lisa.h"
 #include "../../../reference/runtime/neighbours.h"
@@ -28,5 +27,3 @@ bool lisa_local_is_cheaper(const struct lisa_problem *p);
 status lisa_local_prepare(struct plan *plan);
 status lisa_local_load(struct plan *plan);
 status lisa_local_run(struct plan *plan, real *y, const real *x);
-
-#endif

@@ -8,8 +8,7 @@
  * n is a product of 2, 3, 5 and 7, and small enough that a line and its copy fit the first cache.  This is the plan of
  * a transform; vec_pass.h runs it. */
 
-#ifndef TWICETOLD_VEC_FFT_H
-#define TWICETOLD_VEC_FFT_H
+#pragma once
 
 #include "../vec.h"
 #include "../../../reference/runtime/arena.h"
@@ -48,5 +47,3 @@ void lane_fft_load(struct vec_fft *fft);
 
 /* [n]: the places of a transformed line, as the last stage orders them. */
 static inline const size_t *lane_fft_order(const struct vec_fft *fft) { return fft->stage[fft->stages - 1].to; }
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Parameters `line` are scratch for `line` points. */
 
-#ifndef TWICETOLD_VEC_GRID_H
-#define TWICETOLD_VEC_GRID_H
+#pragma once
 
 #include "../../circulant.h"
 #include "vec_fft.h"
@@ -61,5 +60,3 @@ void lane_grid_multiply(const struct vec_grid *g, real *field, const real *spect
  * shared by all lanes.  `line` has twice the size. */
 void lane_grid_filter(const struct vec_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
                       const real *even, const real *odd, const real *kernel, real *line);
-
-#endif

@@ -4,8 +4,7 @@
  * in the first cache.  `load` and `store` are inlined, so a product with a kernel or a contraction needs no additional
  * pass over memory. */
 
-#ifndef TWICETOLD_VEC_PASS_H
-#define TWICETOLD_VEC_PASS_H
+#pragma once
 
 #include <stdbool.h>
 #include "vec_fft.h"
@@ -200,5 +199,3 @@ lane_part lane_line;
 /* Runs all stages: `enter` is the first, `leave` the last; `line` is scratch for n points.  Reads all of source before
  * it writes to sink. */
 void vec_pass(const struct vec_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
-
-#endif

@@ -11,8 +11,7 @@
  * Multiply-adds: D channels for each entry on the grid.  Memory: the filters, with channels rounded up to LANES, or
  * LANES numbers if all channels share a filter.  Threads share it: it is constant after load. */
 
-#ifndef TWICETOLD_DEPTHWISE_H
-#define TWICETOLD_DEPTHWISE_H
+#pragma once
 
 #include "../../../reference/structsa.h"
 
@@ -50,5 +49,3 @@ HEADS_FIRST(struct virtual_tokens);
 
 void virtual_tokens_prepare(struct plan *plan, struct core_options core);
 status virtual_tokens_load(struct plan *plan);
-
-#endif
