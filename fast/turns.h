@@ -3,7 +3,8 @@
  * The transforms take all angles from here, as k and n.  So tests/exact can replace them by points of a circle over a
  * finite field. */
 
-#pragma once
+#ifndef TWICETOLD_TURNS_H    /* a guard: tests/exact/library_stubs.h replaces this file */
+#define TWICETOLD_TURNS_H
 
 #include <math.h>
 #include "../reference/runtime/real.h"
@@ -43,3 +44,5 @@ static const real sine[8][7] = {
     {0, 0.781831482468029808708L, 0.974927912181823607018L, 0.433883739117558120475L,
      -0.433883739117558120475L, -0.974927912181823607018L, -0.781831482468029808708L},
 };
+
+#endif

@@ -9,7 +9,8 @@
  * (test_attention.c).  2^0 is exactly 1.  If the result would be subnormal (x < -126.5, x < -1022.5), it is 0.  NaN
  * gives NaN. */
 
-#pragma once
+#ifndef TWICETOLD_EXPONENTIAL_H    /* a guard: tests/support/plain_vec.h replaces this file */
+#define TWICETOLD_EXPONENTIAL_H
 
 #include "vec.h"
 
@@ -49,3 +50,5 @@ static inline vec exp2_vec(vec x)
     /* Step 4: the product; far below the range n and f are meaningless, so the mask clears the lane. */
     return (vec)((vec_mask)(series * power) & keep);
 }
+
+#endif

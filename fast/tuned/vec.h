@@ -4,7 +4,8 @@
  * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * on whole vectors; a
  * scalar operand is repeated in every lane.  L is LANES throughout fast/. */
 
-#pragma once
+#ifndef TWICETOLD_VEC_H    /* a guard: tests/support/plain_vec.h replaces this file */
+#define TWICETOLD_VEC_H
 
 #include <stdint.h>
 #include "../../reference/runtime/real.h"
@@ -108,3 +109,5 @@ static inline real vec_sum(vec a)
     for (size_t l = 0; l < LANES; l++) sum += a[l];
     return sum;
 }
+
+#endif
