@@ -23,6 +23,9 @@ static inline real turn_sine(size_t k, size_t n)
 /* cos and sin of an eighth of a turn: sqrt(1/2). */
 static const real eighth = (real)0.70710678118654752440L;
 
+/* cos and sin of a sixteenth of a turn. */
+static const real sixteenth[] = {(real)0.923879532511286756128L, (real)0.382683432365089771728L};
+
 /* cos and sin of 2 pi m / p at [p][m] for m = 0 ... p-1, p = 3, 5, 7: constants, so that loops over them unroll. */
 static const real cosine[8][7] = {
     {0}, {0}, {0},

@@ -3,7 +3,7 @@
 #include "library_stubs.h"
 
 const prime_turns cosine(circle_cosine), sine(circle_sine);
-const real eighth = circle_cosine(1, 8);
+const real eighth = circle_cosine(1, 8), sixteenth[] = {circle_cosine(1, 16), circle_sine(1, 16)};
 
 void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns,
                  int terms, real alpha, const real *a, int a_stride, const real *b, int b_stride, real beta, real *c,

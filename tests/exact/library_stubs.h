@@ -51,7 +51,7 @@ struct prime_turns {
     const real *operator[](size_t p) const { return at[p]; }
 };
 extern const prime_turns cosine, sine;
-extern const real eighth;
+extern const real eighth, sixteenth[2];
 
 #define CBLAS_H
 

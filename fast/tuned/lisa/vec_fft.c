@@ -22,15 +22,18 @@ struct digit {
     size_t in_weight, out_weight, place;
 };
 
-/* 2 comes last: lisa.c sums over the lanes in groups of LANES results, which fit a butterfly of 8. */
+/* 2 comes last: lisa.c sums over the lanes in groups of LANES results, which fit butterflies of 8 and 16. */
 static const size_t prime[] = {7, 5, 3, 2};
 
-/* The radix of the next stage of a power of p.  For p = 2: 8, or 4 if 8 would leave a factor of 2. */
-static size_t next_radix(size_t p, size_t power)
+/* The radix of the next stage of a power of p, which divides n.  For p = 2: the fewest stages of at most 16, as equal as
+ * possible; but 16 points by themselves are 4 * 4, because there are two stages anyway. */
+static size_t next_radix(size_t p, size_t power, size_t n)
 {
+    size_t exponent = 0;
     if (p != 2) return p;
-    if (power % 8 == 0 && power != 16) return 8;
-    return power % 4 == 0 ? 4 : 2;
+    while (power >> (exponent + 1)) exponent++;
+    size_t stages = n == 16 ? exponent / 2 : (exponent + 3) / 4;
+    return (size_t)1 << (exponent + stages - 1) / stages;
 }
 
 /* Computes the digits of n; returns their number. */
@@ -46,7 +49,7 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
 
         /* Step 2: one digit after another. */
         for (size_t left = power; left > 1;) {
-            size_t radix = next_radix(prime[p], left);
+            size_t radix = next_radix(prime[p], left, n);
             left /= radix;
             digit[digits++] = (struct digit){
                 .radix = radix, .power = power, .rest = left,

@@ -20,6 +20,7 @@
 static inline size_t lane_fft_result(size_t radix, size_t m)
 {
     if (radix % 2 && m) return m % 2 ? m / 2 + 1 : radix - m / 2;
+    if (radix == 16) return m % 4 * 4 + m / 4;
     return m;
 }
 
@@ -27,7 +28,7 @@ static inline size_t lane_fft_result(size_t radix, size_t m)
  * result to place to[b radix + m].  If there are twiddle factors, they multiply all results except the first.  The
  * place of point i is i POINT. */
 struct lane_stage {
-    size_t radix;               /* 1, 2, 3, 4, 5, 7 or 8 */
+    size_t radix;               /* 1, 2, 3, 4, 5, 7, 8 or 16 */
     size_t butterflies;
     const size_t *from, *to;
     const real *twiddle;        /* [butterflies][radix-1][re, im], or NULL */

@@ -81,6 +81,28 @@ INLINED void butterfly_8(point z[8])
     }
 }
 
+/* The first half of a transform of 4 by 4: butterflies of points j, j + 4, j + 8, j + 12; result k is rotated by j k
+ * sixteenths of a turn.  The second half, a butterfly of points 4 k ... 4 k + 3 for each k, gives results k, k + 4,
+ * k + 8, k + 12 (lane_fft_result). */
+INLINED void first_half_16(point z[16])
+{
+    const real c = sixteenth[0], s = sixteenth[1], r = eighth;
+    const real cosines[] = {1, c, r, s, 0, 0, -r, 0, 0, -c}, sines[] = {0, s, r, c, 1, 0, r, 0, 0, -s};
+    point rotated[16];
+    for (size_t j = 0; j < 4; j++) {
+        point four[4] = {z[j], z[j + 4], z[j + 8], z[j + 12]};
+        butterfly_4(four);
+        for (size_t k = 0; k < 4; k++) {
+            const real co = cosines[j * k], si = sines[j * k];
+            const point y = four[k];
+            if (j * k == 0) rotated[4 * k + j] = y;
+            else if (j * k == 4) rotated[4 * k + j] = minus_i(y);
+            else rotated[4 * k + j] = (point){co * y.re + si * y.im, co * y.im - si * y.re};
+        }
+    }
+    for (size_t n = 0; n < 16; n++) z[n] = rotated[n];
+}
+
 /* Butterflies of odd primes p use sums and differences of mirrored points, which overwrite z[j] and z[p-j]:
  *
  *     Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]) */
@@ -125,19 +147,22 @@ INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane
     const real *twiddle = stage->twiddle;
 
     for (size_t b = 0; b < stage->butterflies; b++, from += radix, to += radix) {
-        point z[8], pair[2], result[8];
-#pragma GCC unroll 8
+        point z[16], pair[2], result[16];
+#pragma GCC unroll 16
         for (size_t k = 0; k < radix; k++) z[k] = load(source, from[k]);
         if (radix == 2) butterfly_2(z);
         if (radix == 4) butterfly_4(z);
         if (radix == 8) butterfly_8(z);
+        if (radix == 16) first_half_16(z);
         if (radix % 2) mirrored_odd(z, radix);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t n = 0; n < radix; n++) {
             const size_t k = lane_fft_result(radix, n);
             point y;
             if (radix % 2 && n % 2) pair_odd(pair, z, radix, k);
-            if (radix % 2 == 0) y = z[k];
+            if (radix == 16 && n % 4 == 0) butterfly_4(z + n);
+            if (radix == 16) y = z[n];
+            else if (radix % 2 == 0) y = z[k];
             else if (n == 0) y = first_odd(z, radix);
             else y = pair[1 - n % 2];
             if (twiddled && n) {
@@ -157,7 +182,7 @@ INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
 {
     switch (stage->radix) {
 #define CASE(n) case n: stage_of(n, twiddled, stage, load, source, store, take, sink); break;
-    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(7) CASE(8)
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(7) CASE(8) CASE(16)
 #undef CASE
     }
 }
