@@ -25,8 +25,8 @@ struct digit {
 /* 2 comes last: lisa.c sums over the lanes in groups of LANES results, which fit butterflies of 8 and 16. */
 static const size_t prime[] = {7, 5, 3, 2};
 
-/* The radix of the next stage of a power of p, which divides n.  For p = 2: the fewest stages of at most 16, as equal as
- * possible; but 16 points by themselves are 4 * 4, because there are two stages anyway. */
+/* The radix of the next stage of a power of p, which divides n.  For p = 2: the fewest stages of at most 16, as equal
+ * as possible; but 16 points by themselves are 4 * 4, because there are two stages anyway. */
 static size_t next_radix(size_t p, size_t power, size_t n)
 {
     size_t exponent = 0;
