@@ -63,10 +63,12 @@ def tests_of(file):
 def battery_tests(suite):
     """The tests that add_battery() adds to a suite: {test: names of its tables in the suite}."""
     text = text_of(suite)
-    if 'add_battery(' not in text:
+    if not re.search(r'\b(add|run)_battery\(', text):
         return {}
     calls = re.findall(r'tcase_add_loop_test\(\w+, (\w+), .*?(\w+)\)+;', text_of(BATTERY))
     tables = {test: re.findall(rf'\.{field} = (\w+)', text) for test, field in calls}
+    if re.search(r'\.golden_(tolerance|fixture) = ', text):
+        tables['golden_vectors'] = ['tests/golden']
     return {test: names for test, names in tables.items() if names}
 
 

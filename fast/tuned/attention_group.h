@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "attention.h"
+#include <stdbool.h>
 #include "vec.h"
 
 /* Vectors of queries in a group; the last few queries make groups of one. */
