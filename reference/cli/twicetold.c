@@ -56,7 +56,7 @@ static bool has_value(const struct words *w, int i)
     return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
 }
 
-/* Sorts the words: files, options of the operator, options of the command.  `option` gets the latter. */
+/* Sorts the words into files, options of the operator, and options of the command (into `option`). */
 static status sort_words(struct call *c, const char **option, int *options, const struct words *w, int first)
 {
     for (int i = first; i < w->count; i++) {

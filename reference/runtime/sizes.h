@@ -17,9 +17,9 @@ struct problem_sizes {
     const char *const *word;    /* the operator's options, for problem_create */
     const char *grid;           /* --grid, or NULL if `word` has it */
     size_t batch, channels;
-    const char *sizes;          /* sizes of other letters, "D=16,R=4", separated by commas or spaces; or NULL */
-    const char *without;        /* optional tensors to leave out, such a list, too; or NULL */
-    const char *second;         /* tensors that have the second of their shapes, "rpe", such a list, too; or NULL */
+    const char *sizes;          /* "D=16,R=4": sizes of other letters.  Commas or spaces separate; NULL: none */
+    const char *without;        /* "b_o,rpe": optional tensors to leave out, or NULL */
+    const char *second;         /* "rpe": tensors that have the second of their shapes, or NULL */
     bool small;                 /* missing required options and sizes get small values */
 };
 

@@ -31,6 +31,6 @@ struct degrees { uint64_t y, argument, exponent; };
 void degrees_begin(void);
 void degrees_record(struct degrees *seen, const real *a, const real *b, size_t n);
 
-/* Prints them, the bound on the probability that different functions of these degrees agree in all draws, and the
- * time. */
+/* Prints the degrees, the time since `start`, and a bound: the probability that different functions of these degrees
+ * agree in all draws. */
 void degrees_print(const struct degrees *seen, clock_t start);

@@ -3,7 +3,7 @@
 #include "cases.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* Sizes that are not left open. */
+/* Operators that need certain sizes. */
 static const struct { const char *name, *sizes; } special[] = {
     {"elsa", "Q=24"},           /* groups of its convolution: 8, 3 or 2 channels */
 };

@@ -23,7 +23,7 @@ status bound_to(struct problem *p, const char *options, const struct declaration
 /* Moves each tensor to an allocation of exactly its size, so that AddressSanitizer detects overruns. */
 void own_parameters(struct problem *p);
 
-/* Random parameters for a shaped problem, each in such an allocation. */
+/* Random parameters for a shaped problem, each in an allocation of exactly its size. */
 void draw_parameters(struct problem *p, uint64_t seed);
 
 /* y of a form: one run of a new plan.  Fails if the run allocates, writes next to y, or the plan leaks. */

@@ -48,6 +48,6 @@ void property_loads_again(const struct fixture *t);
 /* If a problem without data is larger than memory, each form reports it before it takes a megabyte. */
 void property_overflow(const struct problem *p);
 
-/* A copy of all parameters, one tensor after another; and the parameters set to such a copy times a factor. */
+/* Copies all parameters, one tensor after another; sets the parameters to `values` times a factor. */
 real *parameters_of(const struct problem *p);
 void set_parameters(const struct problem *p, const real *values, real factor);

@@ -43,7 +43,7 @@ void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix);
  * its first plane. */
 void box_pool_clear(const struct box_pool *pool, const struct arena *arena, size_t thread);
 
-/* A factor on the result: row y is interpolated between two of the rows [..][stride] of W reals, by tap[y]. */
+/* Factors of the results.  tap[y] interpolates the factors of row y between two of `rows`, which are `stride` apart. */
 struct box_pool_factor {
     const real *rows;
     size_t stride;

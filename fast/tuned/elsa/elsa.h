@@ -72,8 +72,8 @@ struct elsa_chunk {
     size_t row, x;              /* the first token */
     size_t tokens, vectors;     /* the last vector may be partial */
     struct elsa_reach down, across;
-    size_t token;               /* index of the first token in plane 0 of its strip, from f->logits on */
-    const ptrdiff_t *neighbour; /* [K]: index of column x in each row of the neighbourhood, likewise */
+    size_t token;               /* index in f->logits of the first token, in plane 0 of its strip */
+    const ptrdiff_t *neighbour; /* [K]: index in f->logits of column x, in each row of the neighbourhood */
     vec *w;                     /* this thread's f->w */
     real *out;                  /* [tokens][C] */
 };

@@ -47,10 +47,10 @@ struct lisa_fast {
                                  * in `query`, are in lane_fft_order; those without a token are zero or never read */
     real *query;                /* [chunk][h][blocks][rows][row][L]; in Eq. 4 NULL */
     real *keys;                 /* in Eq. 4 the key, [chunk][h][2 pairs][N], else NULL */
-    real *w_through, *b_through; /* one head: W_o W_v and W_o b_v, else NULL */
+    real *w_through, *b_through; /* with one head W_o W_v and W_o b_v, else NULL */
     real *bb_through;           /* W_o bb, only during load */
-    real *spectra;              /* [half] points for each block of the key; later two such for each thread: the
-                                 * spectrum of a block of the value, and its sums [N][L] */
+    real *spectra;              /* key side: [half] points for each block; value side, for each thread: [half] points
+                                 * for a block's spectrum, and as much for its sums [N][L] */
     real *field, *line;         /* per thread: vec_grid.h */
 };
 

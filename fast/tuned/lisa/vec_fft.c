@@ -83,7 +83,7 @@ void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n)
     arena_reals(arena, PERSISTENT, &fft->twiddles, "the twiddle factors", fft->stages, n, 2);
 }
 
-/* Fills stage s: its places at `from`, its twiddle factors at `twiddle`; returns the end of the latter. */
+/* Fills stage s: its places at `from`, its twiddle factors at `twiddle`; returns the end of the twiddle factors. */
 static real *load_stage(struct vec_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
 {
     const struct digit *d = &digit[s];

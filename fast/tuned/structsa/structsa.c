@@ -185,7 +185,7 @@ static void block_by_map(const struct head *head)
 
 /* ---- the form ------------------------------------------------------------------ */
 
-/* Multiply-adds of a query and a head by the map. */
+/* Multiply-adds of a query and a head if detectors and aggregators act on its map. */
 static double by_map_multiply_adds(const struct structsa_problem *p)
 {
     return 2 * (double)p->heads.N * (double)p->heads.c + (double)p->J * (double)p->D * ((double)p->M + (double)p->Mv);
