@@ -108,7 +108,7 @@ def program_tensors(command, *words):
 
 
 def tokens(grid, channels, *words, seed=0):
-    """x [B, N, C] of real images, and where they are from."""
+    """x [B, N, C] of real images, or of noise if there is no data set; and their source."""
     tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
     return tensors["x"], origin
 

@@ -244,7 +244,7 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
 
 /* The part of a tile that is in shared memory at a time. */
 struct tile {
-    int patterns, slab;         /* of the D patterns; channels of the halo */
+    int patterns, slab;         /* taken together: patterns, of D; channels, of c */
     int halo;                   /* reals of the halo */
 };
 

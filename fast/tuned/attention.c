@@ -10,8 +10,8 @@
  *
  * A larger score scales sum_i and o_i by exp(top_i - new top_i); at the end y = o / sum.
  *
- * 1. Queries in the lanes: a vector holds one number of LANES queries.  The softmax needs no sums across a vector, keys
- *    and values are read in place, and the last tile needs no padding.
+ * 1. Queries in the lanes: lane l of a vector belongs to query l of LANES queries.  The softmax needs no sums across a
+ *    vector.  Keys and values are read in place, and the last tile needs no padding.
  * 2. 8 rows by 3 vectors of sums in registers, 24 multiply-adds for 11 loads (4 by 3 with 16 registers).  Both
  *    products, keys with queries and values with weights, are this one loop.
  * 3. 2^x in registers (exponential.h).  The scale of the queries includes the factor log2(e) that turns 2^x into exp.
@@ -24,8 +24,8 @@
  *    o is added to a second sum, and starts from zero again.
  * 8. Division by `sum`, not multiplication by 1 / sum: the mean of equal scores stays exact.
  *
- * Tried without gain: taking the largest score from the registers of the product; adding n to the exponent; prefetching
- * the next tile; a polynomial of degree 5; unrolling the products further.
+ * Tried without gain: taking the largest score from the registers of the product; prefetching the next tile; unrolling
+ * the products further; in 2^x, adding to the exponent's bits instead of multiplying, and a polynomial of degree 5.
  *
  * Contract: fast/tuned/attention.h. */
 

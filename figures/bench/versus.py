@@ -16,7 +16,7 @@ functions of x.  They must return y, and are timed next to the others.
 --goals FILE gets the goals: to be faster than PyTorch's fastest way.  A larger number would say nothing of its own:
 how much faster our form could be is what `reached` says, its floor over its time.  A goal is met if the 95 % interval
 of the ratio (by bootstrap over the rounds) lies above 1, missed if it lies below, and open otherwise.  If two threads
-are more than 2.05 times as fast as one, the table is rejected.
+are more than 2.05 times as fast as one, the case is measured again, and after three times the table is rejected.
 
 The floor is the longer of two times: that of the arithmetic, at the rates of figures/bench/roofline, and that of x, y
 and parameters, at the bandwidth of the nearest level that holds them.  Rates are those of one core, times the threads.
@@ -56,7 +56,7 @@ SLOW, FAR = 3, 1.1                      # a way this many times slower than the 
 FEWEST, ROUNDS = 3, 31                  # rounds for any time limit, and at most
 LEAST, FEW, MOST = 0.1, 3, 301          # seconds that a way runs in a round, since clocks rise slowly; its runs
 COMPILED = ", compiled"
-FASTEST = 2.05                          # of two threads over one; 2 but for changes of the clock
+FASTEST, TRIES = 2.05, 3                # of two threads over one; 2 but for changes of the clock
 EXPONENTIAL = 5                         # multiply-adds of its polynomial, the least for a float
 
 # Case, our side, description.
@@ -364,13 +364,14 @@ def best_way(seen, threads):
                key=lambda way: statistics.median(seen[threads, way]))
 
 
-def check_speedup(name, seen, threads):
-    """Reject times of a busy machine: two threads are at most twice as fast as one."""
+def impossible_speedup(seen, threads):
+    """Times of a busy machine, in words, or None: two threads are at most twice as fast as one."""
     ours = [label for n, label in seen if n == 1 and label.startswith("ours")]
     for label in ours + ["PyTorch"] if {1, 2} <= set(threads) else []:
         one, two = (median_ms(seen[n, label if label in ours else best_way(seen, n)]) for n in (1, 2))
         if one / two > FASTEST:
-            reject(f"{name}: {label}: two threads are {one / two:.2f} times as fast as one, expected at most {FASTEST}")
+            return f"{label}: two threads are {one / two:.2f} times as fast as one, expected at most {FASTEST}"
+    return None
 
 
 def print_sides(name, seen, apart):
@@ -472,8 +473,15 @@ def main():
     weights = [3 if name in with_goals else 1 for name in names]
     for done, name in enumerate(names):
         now = time.monotonic()
-        seen, rows, apart = rounds(name, threads, a, now + (end - now) * weights[done] / sum(weights[done:]))
-        check_speedup(name, seen, threads)
+        until = now + (end - now) * weights[done] / sum(weights[done:])
+        for attempt in range(TRIES):
+            seen, rows, apart = rounds(name, threads, a, until)
+            wrong = name in with_goals and impossible_speedup(seen, threads)
+            if not wrong:
+                break
+            print(f"{name}: {wrong}", file=sys.stderr)
+        if wrong:
+            reject(f"{name}: no possible times in {TRIES} tries")
         print_sides(name, seen, apart)
         cases[name] = seen, rows
     if a.goals:

@@ -347,7 +347,7 @@ def chopd_error(run):
 
 
 def chopd_rank(run):
-    """Curves end at the floor or at the right; names stand where theirs is alone."""
+    """Curves end at the lower or right edge; a name stands where no other curve is near."""
     table, floor = run.read("chopd-rank"), 1e-3
     last = int(table.range("rank")[1])
     sheet = Sheet("W_{imncd}  as a sum of R terms: relative error", wide=760, high=500, foot=[

@@ -257,7 +257,7 @@ status harness_rounds(struct harness *j, struct contestant *const *c, int count,
     return status_ok();
 }
 
-/* Calls `look` for each contestant that can be compared. */
+/* Calls `look` for each contestant that is not blind; an error if one is rejected. */
 static status each(struct harness *j, struct contestant *const *c, int count,
                    status (*look)(struct harness *, struct contestant *))
 {

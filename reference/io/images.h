@@ -55,7 +55,7 @@ status image_is_png(bool *png, const char *path);
 
 /* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each; 16 bits are
  * rounded.  The chunks gAMA, sRGB, cHRM and iCCP are ignored, as Pillow and torchvision do.  Transparent pixels are
- * composed on black: a byte is multiplied by its alpha, without gamma, and rounded. */
+ * composited on black: a byte is multiplied by its alpha, without gamma, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
 /* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the

@@ -147,8 +147,9 @@ TESTS(every_version_is_its_operator, COUNT(size))
     emulator_watch(false, 0);
 }
 
-/* Sizes at which kernels depend on the limits of a device.  A plane fits one device and not another; planes fill the 96
- * KiB of shared memory to the byte, in float and in double. */
+/* Sizes at which kernels depend on the shared memory of the device.  The first two planes of chopd do not fit every
+ * device: one in float, one in double.  The last two fill the limit of 96 KiB exactly, again one in float, one in
+ * double. */
 static const struct { const struct declaration *operator; const char *options; size_t channels; const char *sizes; }
 large[] = {
     {&lisa, "--grid 28x28 --kernel 3x3", 3, "D=1"},

@@ -40,8 +40,9 @@ static struct scene algorithm_2(const struct scene_shape *s)
     return m;
 }
 
-/* ELSA, App. D, does not hold: `_id = i % K*K` puts the one of every kernel into its first column.  With i % (K*K)
- * Algorithm 3 is Algorithm 2.  In Algorithm 4, row 2 m of the merged map is r^k of map m, row 2 m + 1 is r^q. */
+/* ELSA, App. D: the printed index `_id = i % K*K` does not hold.  It puts the single 1 of each shift kernel into the
+ * first column.  With i % (K*K), Algorithm 3 gives the logits of Algorithm 2.  Algorithm 4 merges both maps: row 2 m is
+ * row m of r^k, and row 2 m + 1 is row m of r^q. */
 TESTS(shift_kernels_are_built_with_a_missing_bracket, 4)
 {
     const struct scene_shape s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};

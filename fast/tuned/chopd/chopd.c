@@ -112,7 +112,7 @@ static void to_planes(real *z, const real *x, const struct chopd_fast *f, const 
     linear_apply(z, p->N, f->u4_rc, p->C, &map, p->R, 0, 1);
 }
 
-/* One image.  The threads share the tokens, then the components, then the tokens again. */
+/* One image.  The threads divide the tokens, then the components, then the tokens again. */
 static void one_image(const struct team *t)
 {
     const struct chopd_problem *p = t->plan->params;

@@ -30,7 +30,7 @@ static status prepare(struct plan *plan)
     return arena_status(&plan->arena);
 }
 
-/* One image.  The threads share the tokens in, then the components, then the tokens out. */
+/* One image.  The threads divide the input tokens, then the components, then the output tokens. */
 static void one_image(const struct team *t)
 {
     const struct dfc_problem *p = t->plan->params;
