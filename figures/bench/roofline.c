@@ -331,14 +331,13 @@ static status draw_all(double seconds, size_t most, bool alone)
     static struct dot dot[2 * sizeof layers / sizeof *layers];
     size_t dots = alone ? 0 : sizeof dot / sizeof *dot;
     struct roofs r = {0};
-    status s = status_ok();
 
     /* Step 1: the roofs. */
     real *from = memory_get(most, 1);
     if (!from) return out_of_memory("the array that is read");
     memset(from, 0, most);
     find_levels(&r, from, most);
-    s = raise_roofs(&r, from, seconds);
+    status s = raise_roofs(&r, from, seconds);
 
     /* Step 2: the forms, and the roofs again. */
     for (size_t d = 0; d < dots && !s.code; d++) {

@@ -25,12 +25,14 @@ static double waited_seconds(void)
     double sum = 0;
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *task; tasks && (task = readdir(tasks));) {
-        char path[sizeof task->d_name + 32];
-        unsigned long long nanoseconds = 0;
+        char path[sizeof task->d_name + 32], line[96], *second;
         if (*task->d_name == '.') continue;
         snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task->d_name);
         FILE *f = fopen(path, "r");
-        if (f && fscanf(f, "%*u %llu", &nanoseconds) == 1) sum += 1e-9 * (double)nanoseconds;
+        if (f && fgets(line, sizeof line, f)) {
+            (void)strtod(line, &second);                /* nanoseconds on a core, nanoseconds waiting for one */
+            sum += 1e-9 * strtod(second, NULL);
+        }
         if (f) fclose(f);
     }
     if (tasks) closedir(tasks);

@@ -116,8 +116,8 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         table = memory_get(entries, sizeof *table);
         next = memory_get(entries, sizeof *next);
     }
-    status s = matrix && table && next ? status_ok() : out_of_memory("a resampled table");
-    for (size_t o = 0; o < outer && !s.code; o++) {
+    bool held = matrix && table && next;
+    for (size_t o = 0; o < outer && held; o++) {
         size_t before = 1, after = old * inner;
         for (size_t i = 0; i < old * inner; i++) table[i] = (double)x[o * old * inner + i];
         for (int a = 0; a < GRID_AXES; a++) {
@@ -136,5 +136,5 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
     memory_free(next);
     memory_free(table);
     memory_free(matrix);
-    return s;
+    return held ? status_ok() : out_of_memory("a resampled table");
 }
