@@ -1,7 +1,6 @@
 /* attention.h -- softmax attention of one query, in one pass over its keys */
 
 #pragma once
-
 #include "../reference/runtime/real.h"
 
 /* y_c = sum_j softmax_j(scale q . k_j + r_j) v_jc.  y and q have `channels` numbers; r has one per key, or is NULL.

@@ -1,7 +1,6 @@
 /* chopd.h -- what the plain forms of dfc-cp and ChoP'D share: dfc_cp.c, chopd.c, chopd_direct.c */
 
 #pragma once
-
 #include "../reference/chopd.h"
 
 /* ---- dfc_cp.c: the first and the last sum of Eq. 6 and 10, for one token ---- */

@@ -1,7 +1,6 @@
 /* forms.h -- the plain forms: each operator's fast algorithm in scalar C, fast/NAME.c; contracts: reference/NAME.h */
 
 #pragma once
-
 #include "../reference/runtime/forms.h"
 
 extern const struct form_row plain_forms[];

@@ -6,7 +6,6 @@
  * powers of 2, and P n along an axis whose size n is prime.  There is no factor 1/P: forward and back gives P z. */
 
 #pragma once
-
 #include "../reference/runtime/arena.h"
 #include "../reference/runtime/grid.h"
 #include "../reference/runtime/real.h"

@@ -1,7 +1,6 @@
 /* lisa.h -- LiSA by spectra: shared by the plain form (lisa.c) and the form that calls FFTW (tuned/lisa/fftw.c) */
 
 #pragma once
-
 #include "../reference/lisa.h"
 #include "circulant.h"
 #include "fourier.h"

@@ -5,7 +5,6 @@
  * Cost: queries keys (2 c + 1) multiplications for c channels; memory for all of A.  Contract: reference/msa.h. */
 
 #pragma once
-
 #include "../reference/runtime/grid.h"
 #include "../reference/runtime/heads.h"
 

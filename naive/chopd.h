@@ -1,7 +1,6 @@
 /* chopd.h -- the cores of the ChoP'D layer, as Eq. 8-10 read; dense arrays.  Contract: reference/chopd.h. */
 
 #pragma once
-
 #include "../reference/chopd.h"
 
 /* P [N][N][R][G] from boxes [R][G][4]. */

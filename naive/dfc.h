@@ -1,7 +1,6 @@
 /* dfc.h -- the cores of the fully connected layers, as Eq. 2-5 read; dense arrays.  Contract: reference/dfc.h. */
 
 #pragma once
-
 #include "../reference/dfc.h"
 
 /* Eq. 2 for one image: y [N][D] from x [M][C] and w [M][N][C][D]. */

@@ -3,7 +3,6 @@
  * One image; arrays are dense and row-major; outputs overlap no inputs.  Contract: reference/elsa.h. */
 
 #pragma once
-
 #include "../reference/elsa.h"
 
 /* ---- Hadamard attention and the ghost head -------------------------------- */

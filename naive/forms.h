@@ -1,7 +1,6 @@
 /* forms.h -- the naive forms: each operator as its equations read, naive/NAME.c */
 
 #pragma once
-
 #include "../reference/runtime/forms.h"
 
 extern const struct form_row naive_forms[];

@@ -4,7 +4,6 @@
  * overlap no input.  Contract: reference/hilo.h. */
 
 #pragma once
-
 #include "../reference/hilo.h"
 
 /* [M][C] from x [N][C]: zeros at the bottom and on the right. */

@@ -11,7 +11,6 @@
  * Contract: reference/lisa.h. */
 
 #pragma once
-
 #include "../reference/lisa.h"
 
 /* A_ij = sum_c q_ic k_jc.   A [N][N] */

@@ -1,7 +1,6 @@
 /* sra.h -- the core of spatial-reduction attention's naive form.  Contract: reference/sra.h. */
 
 #pragma once
-
 #include "../reference/sra.h"
 
 /* reduced [M][C], before the norm, from one image x [N][C]. */

@@ -165,5 +165,6 @@ static double multiply_adds(const void *params)
 }
 
 const struct form structsa_naive = {
-    "naive", sizeof(struct structsa_naive), prepare, load, heads_run, NULL, multiply_adds,
+    .name = "naive", .state = sizeof(struct structsa_naive), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
 };

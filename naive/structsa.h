@@ -13,7 +13,6 @@
  *     y          [N][c] */
 
 #pragma once
-
 #include "../reference/structsa.h"
 
 /* Eq. 2 and 11: the map. */

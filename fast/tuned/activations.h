@@ -1,7 +1,6 @@
 /* activations.h -- norms and softmax of reference/runtime/steps.h, with vectors */
 
 #pragma once
-
 #include <tgmath.h>
 #include "exponential.h"
 

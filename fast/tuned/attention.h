@@ -6,7 +6,6 @@
  * reference/msa.h. */
 
 #pragma once
-
 #include "../../reference/runtime/grid.h"
 #include "../../reference/runtime/arena.h"
 

@@ -3,7 +3,6 @@
  * attention.c takes them tile by tile.  StructSA's Eq. 4 and 5 have their own steps between scores and values. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "vec.h"
 

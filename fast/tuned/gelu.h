@@ -12,7 +12,6 @@
  * In double each lane calls the C library's erf. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "../../reference/runtime/steps.h"
 #include "exponential.h"

@@ -5,7 +5,6 @@
  * Contract: reference/msa.h, reference/runtime/ghost.h. */
 
 #pragma once
-
 #include "../../reference/msa.h"
 #include "vec.h"
 

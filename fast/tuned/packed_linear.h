@@ -10,7 +10,6 @@
  * Memory: a copy of the weights, out rounded up to LANES.  Multiply-adds: tokens in out. */
 
 #pragma once
-
 #include "../../reference/runtime/linear.h"
 
 extern const struct linear_kind linear_packed;

@@ -5,7 +5,6 @@
  * rows and strides. */
 
 #pragma once
-
 #include "../../reference/runtime/heads.h"
 #include "../../reference/runtime/windows.h"
 #include "attention.h"

@@ -6,7 +6,6 @@
  * For sums over lanes, the same shuffles are used, and the two results of each pair are added. */
 
 #pragma once
-
 #include "vec.h"
 
 /* ONES: within each group, lanes of a and b alternately, from the lower or upper half of the group.  TWOS: the same

@@ -16,7 +16,7 @@ functions of x.  They must return y, and are timed next to the others.
 --goals FILE gets the goals: to be faster than PyTorch's fastest way.  A larger number would say nothing of its own:
 how much faster our form could be is what `reached` says, its floor over its time.  A goal is met if the 95 % interval
 of the ratio (by bootstrap over the rounds) lies above 1, missed if it lies below, and open otherwise.  If two threads
-are more than 2.05 times as fast as one, the case is measured again, and after three times the table is rejected.
+are more than 2.05 times as fast as one, the case is measured again; after three times the table is rejected.
 
 The floor is the longer of two times: that of the arithmetic, at the rates of figures/bench/roofline, and that of x, y
 and parameters, at the bandwidth of the nearest level that holds them.  Rates are those of one core, times the threads.
@@ -56,7 +56,7 @@ SLOW, FAR = 3, 1.1                      # a way this many times slower than the 
 FEWEST, ROUNDS = 3, 31                  # rounds for any time limit, and at most
 LEAST, FEW, MOST = 0.1, 3, 301          # seconds that a way runs in a round, since clocks rise slowly; its runs
 COMPILED = ", compiled"
-FASTEST, TRIES = 2.05, 3                # of two threads over one; 2 but for changes of the clock
+FASTEST, TRIES = 2.05, 3                # speed-up of two threads: 2, and what the clock rate may change
 EXPONENTIAL = 5                         # multiply-adds of its polynomial, the least for a float
 
 # Case, our side, description.

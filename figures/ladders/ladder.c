@@ -45,7 +45,8 @@ static status prepare_nothing(struct plan *plan)
 static double projections(const void *params) { return heads_multiply_adds(params); }
 
 static const struct form projections_alone = {
-    "projections", sizeof(struct heads), prepare_nothing, heads_load, heads_run, NULL, projections,
+    .name = "projections", .state = sizeof(struct heads), .prepare = prepare_nothing, .load = heads_load,
+    .run = heads_run, .multiply_adds = projections,
 };
 
 static status run_once(struct contestant *contestant, real *y, const real *x)

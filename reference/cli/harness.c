@@ -19,7 +19,7 @@ enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
 
 /* ---- the clock --------------------------------------------------------- */
 
-/* Seconds that the threads of this process have waited for a core, all together; 0 if the system does not tell. */
+/* Seconds that the threads of this process have waited for a core, all together; 0 if the system has no such count. */
 static double waited_seconds(void)
 {
     double sum = 0;

@@ -16,7 +16,6 @@
  * other programs had the cores.  Disturbed runs are counted, but their times are discarded. */
 
 #pragma once
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

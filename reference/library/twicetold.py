@@ -10,7 +10,8 @@ becomes an underscore, and a keyword of Python gets one at its end: gate_size, l
 The type of x selects the library: float32 or float64.  Parameters of the other type are converted.  Dense arrays are
 read in place, others are copied.  Masked and misaligned arrays are errors, and so are tensors of PyTorch without memory
 of their own (sparse, meta, within vmap).  If x is a tensor of PyTorch, so is y; otherwise y is an array of NumPy.
-Gradients are not computed, and y belongs to no graph.  Every call reads all parameters anew.
+Gradients are not computed, and y belongs to no graph.  Calls keep the memory of the last eight small plans, but read
+all parameters again.
 
     plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
     y = plan(x)                 # any number of times

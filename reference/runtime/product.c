@@ -2,7 +2,8 @@
  *
  * OpenBLAS chooses its kernels by a list of processors.  On a processor that is newer than the list it takes slow
  * kernels, unless OPENBLAS_CORETYPE names a similar one.  oneDNN generates its kernels at run time, for the
- * instructions that the processor has.  That takes 20 ms, so small products do not use it. */
+ * instructions that the processor has.  Generating one takes
+ * longer than a small product, so small products are computed here. */
 
 #include "product.h"
 #include <cblas.h>
@@ -45,8 +46,8 @@ static void copy_line(void *to, const void *from, size_t width)
     else memcpy(to, from, width * sizeof(real));
 }
 
-/* LINE columns, TERMS terms and ROWS rows at a time; the last rows of C repeat one row of A.  Like most kernels of
- * oneDNN, each sum takes its terms in order, and then start. */
+/* LINE columns, TERMS terms and ROWS rows at a time; the last rows of C repeat one row of A.  Each sum takes
+ * its terms in order, and then start. */
 static void by_loops(real *c, size_t c_stride, struct factor a, struct factor b, const real *start,
                      size_t rows, size_t terms, size_t columns)
 {

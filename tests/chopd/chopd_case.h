@@ -1,7 +1,6 @@
 /* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, the tolerance of the layers of chapter 4 */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/chopd.h"
 #include "../../reference/dfc.h"

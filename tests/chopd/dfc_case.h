@@ -2,7 +2,6 @@
  * layer, Eq. 6 with its multiplications counted, bounds of rounding errors */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/dfc.h"
 #include "../../reference/runtime/steps.h"

@@ -713,7 +713,7 @@ LIST(correct, correct_count, branches,
       EXPECT(i % (2 * B) == 0 ? 128 : 0), 3 * B},
      {"libraries that join", RUN_BRANCHES(writes, ONE(writes_second), true, reads), EXPECT(squares(x, B)), 1})
 
-/* Threads record the order in which they run. */
+/* Threads record their order. */
 KERNEL(tickets) { y[(int)atomic_add(y, TICKETS, (real)1)] = (real)(blockIdx.x * blockDim.x + t); }
 
 } // namespace

@@ -4,14 +4,11 @@
  * can be counted by hand.  All take x and y of KERNEL_REALS entries. */
 
 #pragma once
-
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/real.h"
 #include "../../reference/runtime/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define KERNEL_REALS 4096
 
@@ -56,6 +53,4 @@ status tensor_product(real *y, const real *x);
 /* True if a forked branch ran before the launches that follow the fork. */
 bool branch_comes_first(void);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS

@@ -4,12 +4,9 @@
  * handles of a device that is not current. */
 
 #pragma once
-
 #include "../../fast/cuda/plugin.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 #define RUNTIME_REALS 6                 /* of x and y */
 
@@ -38,6 +35,4 @@ const struct cuda_plugin *runtime_plugin(void);
 size_t runtime_shared_bytes(int blocks);
 status runtime_tensor_cores(const struct plan *plan);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS

@@ -1,7 +1,6 @@
 /* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, the tolerance */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/elsa.h"
 

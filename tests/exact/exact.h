@@ -1,7 +1,6 @@
 /* exact.h -- random problems over the field, and runs of forms */
 
 #pragma once
-
 #include <time.h>
 #include "library_stubs.h"
 #include "../../reference/networks/operators.h"

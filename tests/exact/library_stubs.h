@@ -5,7 +5,6 @@
  * definition).  A tile of attention has 5 keys, so that few tokens fill several tiles. */
 
 #pragma once
-
 #include <float.h>
 #include <limits.h>
 #include <math.h>

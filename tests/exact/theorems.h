@@ -6,7 +6,6 @@
  * rational functions, with the reason; they do not run. */
 
 #pragma once
-
 #include "exact.h"
 #include "../support/support.h"
 

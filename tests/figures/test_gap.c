@@ -106,7 +106,7 @@ static bool layer_row(struct tsv *t, const struct layer *l, const char *form)
     return false;
 }
 
-/* What one form took over what another took, on the grid of a row; NaN unless both were measured. */
+/* A column's value of one form over that of another, on the grid of a row; NaN unless both were measured. */
 static double measured_ratio(const struct tsv *row, const char *over, const char *under, const char *column)
 {
     const struct layer *l = layer_of(row);

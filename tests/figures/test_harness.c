@@ -9,9 +9,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include "../support/support.h"
 #include "../support/fixture.h"

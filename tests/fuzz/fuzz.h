@@ -4,7 +4,6 @@
  *     tests/fuzz/test_fuzz.c       replays tests/fuzz/TARGET/: seeds, and inputs that once had a fault */
 
 #pragma once
-
 #include <stddef.h>
 #include <stdint.h>
 #include "../../reference/runtime/sizes.h"

@@ -1,7 +1,6 @@
 /* hilo_case.h -- shared by the tests of HiLo: resolved problems, costs, the tolerance */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/hilo.h"

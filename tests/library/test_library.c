@@ -451,7 +451,7 @@ static size_t bytes_with(struct caller *c, int threads)
     return bytes;
 }
 
-/* At most PLAN_THREADS.  The plan's bytes, which grow with its threads, tell their number. */
+/* At most PLAN_THREADS.  The number of threads follows from the plan's bytes, which grow with it. */
 TEST(default_threads_are_those_of_openmp)
 {
     struct caller c;

@@ -3,7 +3,6 @@
  * A head has small integers, on which the naive cores are exact.  Arrays live until the test ends. */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/lisa.h"

@@ -179,7 +179,7 @@ TEST(heads_may_have_their_own_rpe)
     file.tensor[2].data = own;
     succeeds(bound_to(&each.problem, "--grid 3x4 --equation 4 --heads 3", &lisa, &file));
 
-    /* Step 2: compare each head with a problem in which all heads share its column. */
+    /* Step 2: compare each head with a problem whose heads all share its column. */
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&lisa, f)); f++)
         for (size_t a = 0; a < h; a++) {

@@ -1,7 +1,6 @@
 /* msa_case.h -- the resolved problem and the tolerance of self-attention, for its two suites */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../reference/msa.h"
 

@@ -61,7 +61,7 @@ TESTS(shifted_windows_by_coordinates, COUNT(plane))
 }
 
 /* ELSA, Eq. 8 and App. C, with factors 1 and summands 0: head map block is plain self-attention.  With modulo, channel
- * a + 3 n is channel 2 a + n of plain self-attention, if the value rows of w_qkv are permuted alike.
+ * a + 3 n is channel 2 a + n of plain self-attention, if the value rows of w_qkv are permuted in the same way.
  * Tolerance: twice that of two forms. */
 TEST(a_ghost_head_of_zeros_leaves_the_weights)
 {

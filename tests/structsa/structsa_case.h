@@ -4,7 +4,6 @@
  * ends. */
 
 #pragma once
-
 #include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/structsa.h"

@@ -167,9 +167,8 @@ static int find_golden(glob_t *found, const struct battery *b)
 {
     char pattern[64];
     snprintf(pattern, sizeof pattern, "tests/golden/%s_*.safetensors", b->operator->name);
-    int failed = glob(pattern, 0, NULL, found);
-    assert(!failed);
-    return failed ? 0 : (int)found->gl_pathc;
+    if (glob(pattern, 0, NULL, found)) abort();     /* no file, or no memory */
+    return (int)found->gl_pathc;
 }
 
 void add_battery(Suite *suite, const struct battery *b)

@@ -4,7 +4,6 @@
  * battery_case run once per variant. */
 
 #pragma once
-
 #include "fixture.h"
 
 /* Sizes as "D=4 R=2"; without: optional tensors that are left out. */
@@ -28,7 +27,7 @@ struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* largest difference of two forms over the largest entry */
     double (*fixture_tolerance)(struct fixture *t);     /* replaces it if it depends on x or y */
-    double golden_tolerance;                            /* of all golden vectors, in units of the former; 0: no tests */
+    double golden_tolerance;                            /* of golden vectors, in units of `tolerance`; 0: no tests */
     double (*golden_fixture)(struct fixture *t);        /* replaces it; t->y is PyTorch's */
     const char *const *variants;                        /* options appended to each row; NULL: none */
     const char *const *variants_without;                /* added to `without` for each variant */

@@ -4,7 +4,6 @@
  * one row and with odd sides, options together with an option that they need, and all without optional tensors. */
 
 #pragma once
-
 #include "fixture.h"
 
 struct operator_case {

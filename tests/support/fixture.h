@@ -7,7 +7,6 @@
  * when the test ends.  Lists of words (options, sizes, names) are separated by blanks. */
 
 #pragma once
-
 #include "support.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"

@@ -3,7 +3,6 @@
  * Each test starts in an empty folder; the end of the test case removes it, even after a crash. */
 
 #pragma once
-
 #include <dirent.h>
 #include <png.h>
 #include <unistd.h>

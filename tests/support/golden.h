@@ -1,7 +1,6 @@
 /* golden.h -- golden vectors: files with a problem and PyTorch's result (tests/pytorch/) */
 
 #pragma once
-
 #include "roundoff.h"
 #include "../../reference/io/safetensors.h"
 

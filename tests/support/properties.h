@@ -4,7 +4,6 @@
  * without data.  test_properties.c runs them for every operator. */
 
 #pragma once
-
 #include "fixture.h"
 
 /* Tolerance for two forms of any operator, over the largest entry (derived in test_properties.c). */

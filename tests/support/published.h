@@ -2,7 +2,6 @@
  * value */
 
 #pragma once
-
 #include "tsv.h"
 
 /* The printed value; a missing row fails the test. */

@@ -26,7 +26,6 @@
  * naive form, and T the sum of both. */
 
 #pragma once
-
 #include "fixture.h"
 #include "../../reference/networks/network.h"
 

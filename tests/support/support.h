@@ -3,7 +3,6 @@
  * A suite is a file of tests and `int main(void) { return run_tests("name"); }`. */
 
 #pragma once
-
 #include <check.h>
 #include <math.h>
 #include <stdbool.h>

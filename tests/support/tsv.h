@@ -4,7 +4,6 @@
  * with # are comments. */
 
 #pragma once
-
 #include "support.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/sizes.h"

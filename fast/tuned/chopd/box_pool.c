@@ -159,8 +159,8 @@ static inline vec repeat_last(vec v)
 #endif
 }
 
-/* T of all rows, with copies of the last sum on the right.  A last vector that is not full
- * overlaps the one before it. */
+/* T of all rows, with copies of the last sum on the right.  A last vector that is not full overlaps the one before
+ * it. */
 static void make_rows(real *T, const struct box_pool *pool, const real *plane)
 {
     size_t W = pool->W, whole = W / LANES * LANES;

@@ -10,7 +10,6 @@
  * between tokens.  Memory: two spans for each box of each component; for each thread about H (W + 11 L) reals. */
 
 #pragma once
-
 #include "../../../reference/runtime/resample.h"
 #include "../../../reference/runtime/arena.h"
 

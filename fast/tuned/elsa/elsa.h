@@ -1,7 +1,6 @@
 /* elsa.h -- declarations shared by the files of ELSA's fast form */
 
 #pragma once
-
 #include "../../../reference/elsa.h"
 #include "planes.h"
 

@@ -10,7 +10,6 @@
  * also writes the zeros. */
 
 #pragma once
-
 #include "../../../reference/runtime/arena.h"
 #include "../vec.h"
 

@@ -8,7 +8,6 @@
  * Multiply-adds: 2 tokens^2 channels for each window.  NaN stays in its window. */
 
 #pragma once
-
 #include "../../../reference/runtime/heads.h"
 #include "../../../reference/runtime/windows.h"
 #include "../vec.h"

@@ -9,14 +9,11 @@
  * may call fft_run with the same plan. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "../../../reference/runtime/grid.h"
 #include "../../../reference/runtime/real.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 struct fft {
     void *forward, *inverse;    /* FFTW's plans */
@@ -32,6 +29,4 @@ void fft_release(struct fft *f);
 /* Transforms in place; the inverse does not divide by the number of points. */
 void fft_run(const struct fft *f, real *points, bool inverse);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS

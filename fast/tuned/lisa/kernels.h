@@ -4,7 +4,6 @@
  * real kernel.  A block is up to LANES channels of one head; a point is L real and L imaginary parts (vec.h). */
 
 #pragma once
-
 #include "vec_grid.h"
 
 struct lisa_kernels {

@@ -6,7 +6,6 @@
  * Contract: reference/lisa.h. */
 
 #pragma once
-
 #include "../../../reference/lisa.h"
 #include "../../../reference/runtime/neighbours.h"
 

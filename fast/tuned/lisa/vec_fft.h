@@ -9,7 +9,6 @@
  * a transform; vec_pass.h runs it. */
 
 #pragma once
-
 #include "../vec.h"
 #include "../../../reference/runtime/arena.h"
 

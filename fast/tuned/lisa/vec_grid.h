@@ -22,7 +22,6 @@
  * Parameters `line` are scratch for `line` points. */
 
 #pragma once
-
 #include "../../circulant.h"
 #include "vec_fft.h"
 

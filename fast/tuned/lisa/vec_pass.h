@@ -5,7 +5,6 @@
  * pass over memory. */
 
 #pragma once
-
 #include <stdbool.h>
 #include "vec_fft.h"
 #include "../../turns.h"

@@ -12,7 +12,6 @@
  * LANES numbers if all channels share a filter.  Threads share it: it is constant after load. */
 
 #pragma once
-
 #include "../../../reference/structsa.h"
 
 struct depthwise {

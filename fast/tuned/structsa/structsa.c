@@ -230,7 +230,8 @@ static status prepare(struct plan *plan)
     return arena_status(&plan->arena);
 }
 
-static void off_grid(struct neighbours *n, int token)
+/* Replaces OFF_GRID by a token. */
+static void set_off_grid(struct neighbours *n, int token)
 {
     for (size_t jm = 0; jm < n->centres * n->entries; jm++)
         if (n->token[jm] == OFF_GRID) n->token[jm] = token;
@@ -243,8 +244,8 @@ static status load(struct plan *plan)
 
     if (!by_map(p)) return virtual_tokens_load(plan);
     structsa_windows_load(&f->tokens.windows, p);
-    off_grid(&f->tokens.windows.keys, (int)p->heads.N);
-    off_grid(&f->tokens.windows.values, (int)p->heads.N);
+    set_off_grid(&f->tokens.windows.keys, (int)p->heads.N);
+    set_off_grid(&f->tokens.windows.values, (int)p->heads.N);
     return heads_load(plan);
 }
 
@@ -257,5 +258,6 @@ static double multiply_adds(const void *params)
 }
 
 const struct form structsa_fast = {
-    "fast", sizeof(struct structsa_fast), prepare, load, heads_run, NULL, multiply_adds,
+    .name = "fast", .state = sizeof(struct structsa_fast), .prepare = prepare, .load = load, .run = heads_run,
+    .multiply_adds = multiply_adds,
 };
