@@ -176,6 +176,8 @@ def run_suite(folder, exercise, case):
             return Result(False, said)
     chosen = ["CK_RUN_CASE=" + case] if case else []
     status, said = run(["env", "CK_TIMEOUT_MULTIPLIER=0.2", *chosen, "timeout", "300", program])
+    if re.search(r"Checks: 0\b", said):
+        raise Wrong(f"{exercise.number}: no test of {suite} ran")
     failed = re.findall(r"^[^:\n]*:\d*:[FE]:[^:\n]*:([a-z0-9_]*):", said, re.M) if status else []
     return Result(status == 0, said, tuple(sorted(set(failed))))
 
