@@ -152,7 +152,7 @@ class Page:
         if kind == 'Table' and not proof:
             return self.table(node)
         if isinstance(node, list):
-            return glued(self.boxed([self.bound(part, proof) for part in node]))
+            return glued(marked(self.boxed([self.bound(part, proof) for part in node])))
         if isinstance(node, dict):
             node = {key: self.bound(part, proof) for key, part in node.items()}
         if kind == 'Link':
@@ -177,19 +177,19 @@ class Page:
 
     def proof(self, node, named=None):
         """Code, as a link if it names a test.  `named` collects those of a row of a table; the test leads back to the
-        first row of a page that names it."""
+        first place of a page that names it."""
         name, anchor = node['c'][1], ''
         address = test_addresses().get(name)
         if not address:
             return code(node)
-        if named is not None and self.leaf != 'index.html':
+        if named is not None:
             named.append(name)
-            if name not in self.seen:
-                self.seen.add(name)
-                anchor = 'claim-' + name
-                link = f'<a href="{self.leaf}#{anchor}">{html.escape(self.title, False)}</a>'
-                self.book.claims.setdefault(address, {}).setdefault(self.leaf, link)
-        return {'t': 'Link', 'c': [[anchor, [], []], [code(node)], [address, '']]}
+        if name not in self.seen and self.leaf != 'index.html':
+            self.seen.add(name)
+            anchor = 'claim-' + name
+            link = f'<a href="{self.leaf}#{anchor}">{html.escape(self.title, False)}</a>'
+            self.book.claims.setdefault(address, {}).setdefault(self.leaf, link)
+        return {'t': 'Link', 'c': [[anchor, ['proof'], [['title', name]]], [code(node)], [address, '']]}
 
     def table(self, node):
         """A table in a box that scrolls, with its tests as links."""
@@ -265,6 +265,33 @@ def code(node):
     """Code that no later step takes for the name of a test.  A long name may break after an underscore."""
     name = html.escape(node['c'][1])
     return {'t': 'RawInline', 'c': ['html', f'<code>{name.replace("_", "_<wbr>") if len(name) >= 16 else name}</code>']}
+
+
+def marked(inlines):
+    """The names of tests in brackets after a statement, "(`name`, `name`)", become small marks that lead to them."""
+    out = []
+    while inlines:
+        proofs, n = [], 1
+        while is_string(inlines[0], '(') and n < len(inlines) and 'proof' in classes_of(inlines[n]):
+            proofs.append(inlines[n])
+            n += 3 if is_string(inlines[n + 1], ',') else 1
+        if proofs and is_string(inlines[n], ')'):
+            out = out[:-1] if out and kind_of(out[-1]) in ('Space', 'SoftBreak') else out
+            for proof in proofs:
+                proof['c'][0][1], proof['c'][1] = ['mark'], [{'t': 'Str', 'c': '✓'}]
+            inlines[n]['c'] = inlines[n]['c'][1:]
+            out, inlines = out + proofs, inlines[n:]
+        else:
+            out, inlines = out + inlines[:1], inlines[1:]
+    return out
+
+
+def is_string(inline, start):
+    return kind_of(inline) == 'Str' and inline['c'].startswith(start)
+
+
+def classes_of(inline):
+    return inline['c'][0][1] if kind_of(inline) == 'Link' else []
 
 
 def glued(inlines):

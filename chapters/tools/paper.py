@@ -45,7 +45,7 @@ class Print:
             target = self.target(found[2], name)
             where = f' href="{target}"' if target else ''
             number = ''
-            if in_table and re.match('#test_.*--', target or ''):
+            if (in_table or 'class="mark"' in found[0]) and re.match('#test_.*--', target or ''):
                 number = f'<span class="page">{self.numbers.get(target[1:], "")}</span>'
             return f'<a{found[1]}{where}{found[3]}>{found[4]}</a>{number}'
 
@@ -56,7 +56,7 @@ class Print:
         text = re.search('<main>\n(.*)</main>', self.texts[name], re.S)[1]
         text = re.sub(r'<a href="#cb[0-9]+-[0-9]+"[^>]*></a>|\sid="cb[0-9]+(-[0-9]+)?"', '', text)
         if name == 'index':
-            text = re.sub(r'<h2[^>]*\sid="(contents|claims)".*?(?=<h2|\Z)', '', text, flags=re.S)
+            text = re.sub(r'<h2[^>]*\sid="contents".*?(?=<h2|\Z)', '', text, flags=re.S)
         if is_suite(name):
             text = re.sub('<div class="(sourceCode|table)".*?</div>|<details.*?</details>', '', text, flags=re.S)
             text = re.sub('<p class="result">Not run.*?</p>', '', text, flags=re.S)

@@ -5,9 +5,8 @@
         file.  Step n runs from the comment "Step n" to the next blank line.
     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... --> ... <!-- /table -->
         These columns of the rows with these values; "_" stands for a space.
-    <!-- bound: claims | answers | exercises CHAPTER | FILE.tsv [COLUMN...] -->
-        Filled in the bound book only: the claims of all pages linked so far, all answers, the questions of
-        chapters/exercises/CHAPTER.n.md, or a table.
+    <!-- bound: answers | exercises CHAPTER | FILE.tsv [COLUMN...] -->
+        Filled in the bound book only: all answers, the questions of chapters/exercises/CHAPTER.n.md, or a table.
 
 C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *".
 """
@@ -17,6 +16,7 @@ LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp'}
 NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
 MARK = re.compile(r'<!-- (/?)(code|table|bound)(?:: (.*?))? ?-->')
 BATTERY = 'tests/support/battery.c'         # the tests of every operator
+CLAIMS = 'chapters/claims.md'
 KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
 
 
@@ -299,14 +299,10 @@ def claim_cells(row):
 
 
 def claim_rows(page):
-    """{line number: row} of a page's table of claims, with its head and its rule."""
-    rows, inside = {}, False
-    for number, text in enumerate(lines_of(page), 1):
-        if text.startswith('## '):
-            inside = text.rstrip() == '## Claims'
-        if inside and text.lstrip().startswith('|'):
-            rows[number] = text
-    return rows
+    """{line number: row} of the tables of claims, with their heads and rules; other pages have none."""
+    if page != CLAIMS:
+        return {}
+    return {number: text for number, text in enumerate(lines_of(page), 1) if text.startswith('|')}
 
 
 def claimed(row):
@@ -316,18 +312,6 @@ def claimed(row):
     if cells[0] == 'Claim':
         cells[3] = 'How'
     return '| ' + ' | '.join(cells) + ' |'
-
-
-def claims(pages):
-    """The tables of claims of these pages as one."""
-    out = ['| Chapter | Claim | Paper | Test | How | Verdict |', '|---|---|---|---|---|---|']
-    for page in pages:
-        title = next(text[2:] for text in lines_of(page) if text.startswith('# '))
-        title = re.sub(r'^([0-9A-Z])\. .*', r'\1', title)
-        for text in list(claim_rows(page).values())[2:]:
-            row = '| ' + ' | '.join([f'[{title}]({page}#claims)', *claim_cells(text)]) + ' |'
-            out.append(re.sub(r'\]\((\.\./)+', '](', row).replace('](#', f']({page}#'))
-    return '\n'.join(out)
 
 
 # ---- Exercises
@@ -365,18 +349,16 @@ def answers():
 
 # ---- The page
 
-def filled(page, here, linked, kind, words):
+def filled(page, here, kind, words):
     """The contents of a block; those of "bound" are empty in the committed page."""
     if kind == 'code':
         if not (len(words) == 2 or len(words) == 4 and words[2] == 'Step'):
             raise Wrong('not <!-- code: FILE NAME [Step n] -->')
         return excerpt('../' * page.count('/'), *words[:2], *words[3:])
-    if not words or kind == 'bound' and not re.fullmatch(r'claims|answers|exercises|.*\.tsv', words[0]):
+    if not words or kind == 'bound' and not re.fullmatch(r'answers|exercises|.*\.tsv', words[0]):
         raise Wrong(f'not a block of kind {kind}: {" ".join(words)}')
     if kind == 'bound' and here is None:
         return ''
-    if words[0] == 'claims':
-        return claims(linked)
     if words[0] == 'exercises':
         return exercises(words[1])
     return answers() if words[0] == 'answers' else tables(here, *words)
@@ -385,17 +367,16 @@ def filled(page, here, linked, kind, words):
 def woven(page, here=None):
     """The text of a page with its blocks filled: as it is committed or, with the folder of this machine's figures
     `here`, as it is bound."""
-    out, linked, numbered = [], {}, enumerate(lines_of(page), 1)
-    rows = claim_rows(page) if page.startswith('chapters/') else {}
+    out, numbered = [], enumerate(lines_of(page), 1)
+    rows = claim_rows(page)
     for number, text in numbered:
         try:
             out.append(claimed(text) if number in rows else text)
-            linked.update(dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text)))
             mark = MARK.match(text)
             if mark and mark[1]:
                 raise Wrong('nothing is open here')
             if mark:
-                contents = filled(page, here, linked, mark[2], (mark[3] or '').split())
+                contents = filled(page, here, mark[2], (mark[3] or '').split())
                 out += [contents] if contents else []
             if mark and mark[2] != 'bound':
                 closing = next((MARK.match(each) for _, each in numbered if MARK.match(each)), None)
