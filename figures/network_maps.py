@@ -314,7 +314,7 @@ def networks_share(runs="0", *sides):
     stage 4 counts as HiLo."""
     [runs], sides = numbers([runs], 0, 100, "RUNS"), sides and numbers(sides, 160, 768, "SIDE")
     if runs:
-        remark(f"of each step the least of {runs} runs, processor time")
+        remark(f"of each step the least of {runs} runs")
     row("#network", "operator", "side", "multiply_adds", "time", "seconds")
     for name, operator in (("litv2-s", "hilo"), ("elsa-swin-t", "elsa"), ("structvit-s-4-1", "structsa"),
                            ("lisanet-i-t", "lisa")):

@@ -4,8 +4,8 @@
  *     build/figures/bench/networks-profile seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
  * The first command prints a row for each kind of step: number of steps, time and multiply-adds, the shares of both,
- * and by Amdahl's law the speedup of the network if that kind took no time.  Times are processor time of one image with
- * one thread, the minimum of RUNS; with 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the
+ * and by Amdahl's law the speedup of the network if that kind took no time.  Times are of one image with one thread, the
+ * minimum of RUNS; with 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the
  * convolutions in its MLPs: the difference is their time.
  *
  * The second command prints one row: median and quartiles of the runs, bytes of the network, multiply-adds without
@@ -88,7 +88,7 @@ static void release(struct timed *t)
 static void print_heading(int runs)
 {
     if (!runs) printf("#network\tform\tstep\ttimes\tmultiply_adds\n");
-    else printf("# one image, one thread; the least of %d runs of each step, processor time\n"
+    else printf("# one image, one thread; the least of %d runs of each step\n"
                 "#network\tform\tstep\ttimes\ttime_seconds\tshare\tmultiply_adds\tits_share\tif_free\n", runs);
 }
 

@@ -217,8 +217,7 @@ static const struct option options[] = {
     {.name = "threads", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = PLAN_THREADS,
      .meaning = "number of threads (all cores)"},
     {.name = "profile", .kind = OPTION_FLAG,
-     .meaning = "print time and multiply-adds of each kind of step; the fastest of ten runs; with one thread, "
-                "processor time"},
+     .meaning = "print time and multiply-adds of each kind of step; the fastest of ten runs"},
     {.name = "stages", .kind = OPTION_FLAG, .meaning = "also write the output of every stage: stage1, stage2, ..."},
     {.name = "before", .kind = OPTION_CHOICE, .default_value = "", .value = "STEP",
      .meaning = "stop before this step, and write its input and parameters for apply, instead of logits"},

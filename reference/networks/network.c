@@ -1,7 +1,5 @@
 /* network.c -- builds problems and plans from a table, and runs them one after another; see network.h */
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "network.h"
 #include <limits.h>
 #include <math.h>
@@ -9,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "../runtime/bytes.h"
 #include "layers/layers.h"
 #include "../runtime/sizes.h"
@@ -477,27 +474,19 @@ static void add(real *x, const real *y, size_t count, int threads)
     for (size_t i = 0; i < count; i++) x[i] += y[i];
 }
 
-/* Seconds.  With one thread, its processor time, which excludes other processes. */
-static double now(int threads)
-{
-    struct timespec t;
-    if (threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return omp_get_wtime();
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Runs one step: computes f into y, and moves y. */
 static status run_part(struct network *n, struct part *p, const real *x)
 {
     enum move move = p->step->move;
-    double began = now(n->threads);
+    double began = omp_get_wtime();
     status s = plan_run(&p->plan, n->y, move == ALONG || move == JOIN ? n->h : x);
-    double ran = now(n->threads);
+    double ran = omp_get_wtime();
     if (s.code) return status_at(s, p->path);
     if (move == ON) swap(&n->x, &n->y);
     else if (move == INTO || move == ALONG) swap(&n->h, &n->y);
     else add(n->x, n->y, problem_output_count(&p->problem), n->threads);
     p->seconds = ran - began;
-    n->adding += now(n->threads) - ran;
+    n->adding += omp_get_wtime() - ran;
     return s;
 }
 

@@ -93,7 +93,7 @@ struct part {
     char words[224];                        /* options and sizes without placeholders; the problem points to them */
     struct problem problem;
     struct plan plan;
-    double seconds;                         /* of the last run; processor time if there is one thread */
+    double seconds;                         /* of the last run */
 };
 
 struct network {
