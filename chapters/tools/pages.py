@@ -117,7 +117,8 @@ class Book:
         self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
         self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
         self.found = []                     # what a search can find: words, address, page
-        contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text_of('book.md')))
+        listed = text_of('book.md').partition('## Contents')[2]
+        contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', listed))
         self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
         self.template = string.Template(text_of('chapters/book.html'))
 
