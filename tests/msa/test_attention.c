@@ -350,6 +350,46 @@ TESTS(the_reversed_table_is_the_toeplitz_matrix, COUNT(embedding))
     ck_assert_uint_eq(memory_in_use(), 0);
 }
 
+/* ---- the example of the chapter --------------------------------------- */
+
+/* Chapter 0, "By hand": scores 1, 3 | 2, 5 are exponents of two, so m, s and o are exact.  The forms get the four keys
+ * in one tile, and then in two tiles, whose other keys have a score of -inf.  Tolerance: that of two forms for four
+ * keys, one channel and scores up to 5 ln 2 < 3.5, 4 (1 + 5) 3.5 + 4 * 4 + 14, and 2 * 3.5 for the rounding of ln 2. */
+TEST(attention_by_hand)
+{
+    static const double score[] = {1, 3, 2, 5}, value[] = {10, 20, 30, 40};
+    static const double expected[][3] = {{3, 1.25, 22.5}, {5, 1.4375, 49.375}}, y = 1580.0 / 46;
+    double m = -INFINITY, s = 0, o = 0;
+    for (int first = 0; first < 4; first += 2) {
+        double top = fmax(m, fmax(score[first], score[first + 1])), shrink = exp2(m - top);
+        s *= shrink, o *= shrink, m = top;
+        for (int j = first; j < first + 2; j++) {
+            s += exp2(score[j] - m);
+            o += exp2(score[j] - m) * value[j];
+        }
+        printf("tile %d: shrink %g, m = %g, s = %g, o = %g\n", first / 2 + 1, shrink, m, s, o);
+        ck_assert(m == expected[first / 2][0] && s == expected[first / 2][1] && o == expected[first / 2][2]);
+    }
+    ck_assert(o / s == y);
+
+    for (size_t apart = 2; apart <= ATTENTION_TILE; apart += ATTENTION_TILE - 2) {
+        struct arrays x = arrays(1, 2 * apart, 1, 1);
+        x.q[0] = (real)log(2);
+        x.r = filled(x.keys, -INFINITY);
+        for (size_t j = 0; j < 4; j++) {
+            size_t at = j / 2 * apart + j % 2;
+            x.k[at] = (real)score[j];
+            x.v[at] = (real)value[j];
+            x.r[at] = 0;
+        }
+        for (int f = 0; f < FORMS; f++) {
+            double found = (double)form[f](&x)[0];
+            printf("%s, %zu keys: y = %.4f\n", form_name[f], x.keys, found);
+            within(form_name[f], fabs(found - y) / 40, 121 * UNIT_ROUNDOFF);
+        }
+    }
+}
+
 /* ---- theorems -------------------------------------------------------- */
 
 /* Rows in another order: a permutation, since 7 does not divide `count`. */
