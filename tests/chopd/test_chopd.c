@@ -149,6 +149,60 @@ TEST(two_tokens_are_pooled_by_hand)
     }
 }
 
+/* To three digits, for numbers from 1 to 10. */
+static double three_digits(double value)
+{
+    return round(100 * value) / 100;
+}
+
+/* The numbers of chapter 4, "By hand".  Tolerance: the roundings of a mean and of its edges. */
+TEST(chopd_by_hand)
+{
+    /* Around the token in the middle: whole tokens; half of the row above too; a thousandth of the token itself. */
+    static const struct box box[] = {{-0.5, -0.5, 1.5, 1.5}, {-1, -0.5, 1.5, 1.5}, {-0.0005, -0.5, 0.0005, 0.5}};
+    static const double mean[] = {7, 6.1, 5}, I[2][2] = {{1, 3}, {5, 12}};
+    static const real tokens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, x[] = {1, 1, 2}, w[] = {4, 5, 8, 10, 12, 15};
+    struct fixture means = pooling(3, 3, box, COUNT(box)), layer = pooling(3, 3, box, COUNT(box));
+    fixture_fill(&layer, "phi_b2", 0);                    /* a gate of 1/2 */
+    for (size_t r = 0; r < COUNT(box); r++) fixture_tensor(&layer, "u5")[r * COUNT(box) + r] = 2;
+    fixture_fill(&layer, "b", 1);
+    for (int f = 0; operator_form_at(&chopd, f); f++) {
+        const char *form = operator_form_at(&chopd, f)->name;
+        const real *pooled = fixture_run_on(&means, form, 1, tokens) + 4 * COUNT(box);
+        const real *y = fixture_run_on(&layer, form, 1, tokens) + 4 * COUNT(box);
+        printf("    %s: means %g %g %g; y %g %g %g\n", form, (double)pooled[0], (double)pooled[1], (double)pooled[2],
+               (double)y[0], (double)y[1], (double)y[2]);
+        for (size_t r = 0; r < COUNT(box); r++) {
+            within("mean", fabs((double)pooled[r] - mean[r]), 16 * mean[r] * UNIT_ROUNDOFF);
+            within("y", fabs((double)y[r] - (mean[r] + 1)), 16 * (mean[r] + 1) * UNIT_ROUNDOFF);
+        }
+    }
+
+    /* The thousandth of a token, read from an integral image of three digits at interpolated corners. */
+    double sum = 0;
+    for (int column = 0; column < 2; column++)
+        for (int row = 0; row < 2; row++)
+            sum += (column ? 1 : -1) * (row ? 1 : -1)
+                 * three_digits(I[0][column] + (row ? 0.5005 : 0.4995) * (I[1][column] - I[0][column]));
+    ck_assert(sum == 0);
+
+    /* One term: the matrix (1, 2, 3) times (4, 5), of three tokens in and two out. */
+    struct fixture dense = fixture("", &fc, 1, 1, "M=3 N=2 D=1", "");
+    struct fixture term = fixture("--activation none", &dfc_cp, 1, 1, "M=3 N=2 D=1 R=1", "");
+    fixture_put(&dense, "w", w);
+    fixture_put(&term, "u2", (real[]){1, 2, 3});
+    fixture_put(&term, "u3", (real[]){4, 5});
+    for (int i = 0; i < 3; i++) fixture_fill(&term, (const char *[]){"u1", "u4", "u5"}[i], 1);
+    fixture_fill(&term, "b", 0);
+    for (int i = 0; i < 2; i++)
+        for (int f = 0; operator_form_at(i ? &dfc_cp : &fc, f); f++) {
+            const struct form *form = operator_form_at(i ? &dfc_cp : &fc, f);
+            const real *y = fixture_run_on(i ? &term : &dense, form->name, 1, x);
+            printf("    %s, %s: %g %g\n", i ? "dfc-cp" : "fc", form->name, (double)y[0], (double)y[1]);
+            ck_assert(y[0] == 36 && y[1] == 45);
+        }
+}
+
 /* Tolerance in float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round once:
  * 3 u.  In double: half an ulp of the C library's erf, and three roundings: 4 u. */
 TEST(gelu_in_lanes_is_gelu)
