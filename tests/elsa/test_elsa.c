@@ -131,6 +131,60 @@ TEST(neighbours_off_the_grid_take_part)
     within("token 1", fabs((double)f[1] - second) / second, 10 * UNIT_ROUNDOFF);
 }
 
+/* ELSA, Eq. 5, 7 and 8, by hand (chapter 3): four tokens on a line, one head, one channel.  q = (1, 2, 1, 2) and
+ * k = (1, 1, 3, 2), so z = (1, 2, 3, 4); the scale ln 2 makes each weight a power of two.  The rows above and below,
+ * which a line does not have, get a bias of -1000.  x holds q, k and v = (6, 4, 15, 3) as three channels.
+ * Tolerance: of two forms, doubled since ghosted weights are up to 2. */
+static const struct { const char *ghost, *without; double y[4]; } by_hand[] = {
+    {"", "w_o b_o b_qkv ghost_mul ghost_add", {4, 7, 7, 3}},
+    {"--lambda 0", "w_o b_o b_qkv", {10, 11, 22, 6}},
+    {"--lambda 1", "w_o b_o b_qkv", {7, 23 / 5.0, 92 / 7.0, 1 / 7.0}},
+    {"--lambda 2", "w_o b_o b_qkv", {7, 47 / 5.0, 124 / 7.0, 41 / 7.0}},
+};
+TEST(elsa_by_hand)
+{
+    static const double q[] = {1, 2, 1, 2}, k[] = {1, 1, 3, 2}, v[] = {6, 4, 15, 3}, step[] = {-1, 0, 1};
+    static const double rq[] = {2, 0, -1}, logit[] = {-1, 0, 1, 2, 0, 0, 0, 0, -1, -1, -1, 4};
+    const struct scene_shape s = {"1x4", 1, 1, 3, 1, 7};
+    struct scene m = empty_scene(&s);
+    real *x = zeros(12), *rows[] = {zeros(4), zeros(4), zeros(9), zeros(9), zeros(9)};
+    for (size_t i = 0; i < 4; i++) {
+        x[3 * i] = rows[0][i] = (real)q[i], x[3 * i + 1] = rows[1][i] = (real)k[i];
+        x[3 * i + 2] = (real)v[i];
+    }
+    for (size_t n = 0; n < 3; n++) rows[2][3 + n] = (real)step[n], rows[3][3 + n] = (real)rq[n];
+    m.q = rows[0], m.k = rows[1], m.params.rk = rows[2], m.params.rq = rows[3], m.params.rb = rows[4];
+    make_logits(&m);
+    for (size_t n = 0; n < 12; n++) {
+        printf("%s%4g", n % 4 ? "" : "\n    logits:", (double)m.h[12 + n]);
+        ck_assert(m.h[12 + n] == (real)logit[n]);
+    }
+    for (size_t g = 0; g < COUNT(by_hand); g++) {
+        char options[100];
+        snprintf(options, sizeof options, "--grid 1x4 --kernel 3 --scale %.17g %s", log(2), by_hand[g].ghost);
+        struct fixture t = fixture(options, &elsa, 1, 3, "", by_hand[g].without);
+        for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+            for (size_t n = 0; t.problem.tensor[r].data && n < t.problem.tensor[r].count; n++)
+                t.problem.tensor[r].data[n] = 0;
+        for (size_t n = 0; n < 9; n++) fixture_tensor(&t, "rb")[n] = n / 3 == 1 ? 0 : -1000;
+        for (size_t n = 0; n < 3; n++) {        /* q, k and v have channel n of x as their channel 0 */
+            fixture_tensor(&t, "w_qkv")[10 * n] = 1;
+            fixture_tensor(&t, "rk")[3 + n] = (real)step[n], fixture_tensor(&t, "rq")[3 + n] = (real)rq[n];
+            if (g) fixture_tensor(&t, "ghost_mul")[3 + n] = (real)step[n], fixture_tensor(&t, "ghost_add")[4] = 1;
+        }
+        const struct form *form;
+        for (int f = 0; (form = operator_form_at(&elsa, f)); f++) {
+            real *y = fixture_run_on(&t, form->name, 1, x);
+            printf("\n    %-10s %s:", by_hand[g].ghost, form->name);
+            for (size_t i = 0; i < 4; i++) {
+                printf(" %.4f", (double)y[3 * i]);
+                ck_assert(fabs((double)y[3 * i] - by_hand[g].y[i]) <= 22 * 2 * elsa_tolerance(&t.problem));
+            }
+        }
+    }
+    printf("\n");
+}
+
 /* ELSA, App. D: a group convolution equals one of wider groups with zeros between the narrow kernels.  Exact in the
  * naive form, which adds zeros.  Tolerance of the fast form: twice that of two forms. */
 static const size_t width[] = {1, 2, 4, 8};
