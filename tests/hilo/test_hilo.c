@@ -1,4 +1,6 @@
-/* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN; theorems are in test_hilo_theorems.c */
+/* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN, chapter 5's numbers by hand
+ *
+ * Theorems are in test_hilo_theorems.c. */
 
 #include "hilo_case.h"
 #include "../support/battery.h"
