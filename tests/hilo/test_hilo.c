@@ -1,4 +1,6 @@
-/* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN; theorems are in test_hilo_theorems.c */
+/* test_hilo.c -- the forms of HiLo agree; interpolation, split of heads, NaN, chapter 5's numbers by hand
+ *
+ * Theorems are in test_hilo_theorems.c. */
 
 #include "hilo_case.h"
 #include "../support/battery.h"
@@ -163,6 +165,60 @@ TESTS(nan_stays_in_its_window, 3)
             ck_assert_msg(inside ? isnan((double)after[i]) : after[i] == before[i], "%s, token %zu", form, token);
         }
     }
+}
+
+/* Chapter 5, "By hand" and "Do they separate the frequencies?": four tokens in a row, windows of two.  Windows are
+ * squares, so the plane has the row twice; equal copies cancel.  Channels of a token: its key (here e^key), value and
+ * query; heads have one channel, so the scale is 1.  Tolerance: the operator's, of values up to 9. */
+static const struct { const char *what, *options; double weight[4], value[4], query[4], y[4]; } hand[] = {
+    {"Hi-Fi", "--alpha 0", {1, 3, 5, 7}, {1, 5, 2, 8}, {1, 1, 1, 1}, {4, 4, 5.5, 5.5}},
+    {"Lo-Fi", "--alpha 1", {1, 1, 3, 3}, {1, 1, 5, 5}, {1, 1, 1, 1}, {4, 4, 4, 4}},
+    {"all tokens, one strong", "--window 1", {1, 9, 3, 3}, {1, 1, 5, 5}, {1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}},
+    {"Lo-Fi, one strong", "--alpha 1", {1, 9, 3, 3}, {1, 1, 5, 5}, {1, 1, 1, 1}, {3, 3, 3, 3}},
+    {"all tokens, values differ", "--window 1", {1, 9, 3, 3}, {9, 1, 5, 5}, {1, 1, 1, 1}, {3, 3, 3, 3}},
+    {"Lo-Fi, values differ", "--alpha 1", {1, 9, 3, 3}, {9, 1, 5, 5}, {1, 1, 1, 1}, {5, 5, 5, 5}},
+    {"Hi-Fi, a constant", "--alpha 0", {1, 3, 5, 7}, {7, 7, 7, 7}, {1, 1, 1, 1}, {7, 7, 7, 7}},
+    {"Hi-Fi, the finest wave", "--alpha 0", {1, 1, 1, 1}, {1, -1, 1, -1}, {1, 1, 1, 1}, {0, 0, 0, 0}},
+    {"Lo-Fi, fine queries", "--alpha 1", {1, 1, 3, 3}, {1, 1, 5, 5}, {1, -1, 1, -1}, {4, 2, 4, 2}},
+};
+TEST(hilo_by_hand)
+{
+    enum { C = 4 };
+    static const char *const forms[] = {"naive", "plain", "fast"};
+    static const real pick[3][C * C] = {{[2] = 1}, {[0] = 1}, {[1] = 1}};      /* query, key and value of head 0 */
+    for (size_t n = 0; n < COUNT(hand); n++) {
+        char options[64];
+        snprintf(options, sizeof options, "--grid 2x4 --heads 4 %s", hand[n].options);
+        struct fixture t = fixture(options, &hilo, 1, C, "", "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b");
+        bool low = problem_size(&t.problem, "ld") == C;
+        for (size_t i = 0; i < 8; i++) {
+            t.x[i * C] = (real)log(hand[n].weight[i % 4]), t.x[i * C + 1] = (real)hand[n].value[i % 4];
+            t.x[i * C + 2] = (real)hand[n].query[i % 4];
+        }
+        if (low) fixture_put(&t, "l_q", pick[0]), fixture_put(&t, "l_kv", pick[1]);
+        else fixture_put(&t, "h_qkv", pick[0]);
+        fixture_put_identity(&t, low ? "l_proj" : "h_proj", C);
+        for (size_t f = 0; f < COUNT(forms); f++) {
+            const real *y = fixture_run(&t, forms[f], 1);
+            printf("    %s, %s: %.4g %.4g %.4g %.4g\n", hand[n].what, forms[f], (double)y[0], (double)y[C],
+                   (double)y[2 * C], (double)y[3 * C]);
+            double error = 0;
+            for (size_t i = 0; i < 8; i++) worse(&error, fabs((double)y[i * C] - hand[n].y[i % 4]));
+            within(hand[n].what, error, 9 * hilo_tolerance(&t.problem));
+        }
+    }
+
+    /* A fifth token repeats window 1: 33/9.  The means of a wave of three tokens are a wave of six. */
+    const real log3 = (real)log(3), q = 1, k[] = {0, 0, log3, log3, 0}, v[] = {1, 1, 5, 5, 1};
+    const real wave[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1};
+    struct hilo_problem z = sizes_of("--grid 2x6", 1, 1);
+    real y, a[5], means[3];
+    attention_naive(&y, a, &q, k, v, NULL, 1, 1, 5, 1);
+    hilo_naive_pool(means, wave, &z);
+    printf("    five tokens: %.4g; means of a wave: %g %g %g\n", (double)y, (double)means[0], (double)means[1],
+           (double)means[2]);
+    within("five tokens", fabs((double)y - 33.0 / 9), 200 * UNIT_ROUNDOFF);
+    ck_assert(means[0] == (real)0.5 && means[1] == (real)0.5 && means[2] == -1);
 }
 
 int main(void)
