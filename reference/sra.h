@@ -21,7 +21,7 @@
  *
  * R, the output channels of the convolution, is C.  If s = 1, R is 0 and the tensors of the last line must be absent.
  *
- * Cost of one image: 2 N C^2 + 2 M C^2 multiply-adds for the projections, N C^2 more with w_o; N C^2 for the
+ * Cost of one image: N C^2 + 2 M C^2 multiply-adds for the projections, N C^2 more with w_o; N C^2 for the
  * convolution, for any s > 1; 2 N M C for attention.  Extra memory, in reals:
  *
  *     naive   2 B N C + 3 B M C, and N M + 2 (N + M) c for each thread
