@@ -107,6 +107,69 @@ TEST(windows_extend_past_the_border)
     for (size_t i = 0; i < 3; i++) within("y", fabs((double)y[i] - expected) / expected, 8 * UNIT_ROUNDOFF);
 }
 
+/* StructSA, Eq. 2-5, 15, 16 and 21, by hand: five tokens, windows of three, a detector of falling edges and one of
+ * peaks.  Query 2 of token 1 with the scale ln 2 / 2: a score s weighs 2^(s/2).  The other queries are 0 and take the
+ * mean of the virtual values.  Tolerance 16 u: rounding of the scale, an exponential, two divisions, a sum of ten. */
+TEST(structsa_by_hand)
+{
+    static const real q[] = {2, 0, 0, 0, 0}, k[] = {1, 1, 2, 1, 0}, v[] = {2, 4, 6, 1, 4};
+    static const real hk[] = {1, 0, -1, -1, 2, -1}, hv[] = {1, 0, 0, 0, 1, 0};      /* [D][|M|] */
+    static const real uk[] = {1, -1, 0, 2, -1, -1}, uv[] = {1, 0, 0, 1, 0, 0};      /* [|M|][D] */
+    static const real scores[] = {-2, 2, -2, -2, 0, 4, 4, 0, 2, -2};                /* [J][D] */
+    static const real sixteenths[] = {0.5, 2, 0.5, 0.5, 1, 4, 4, 1, 2, 0.5};
+    static const real merged_sixteenths[] = {2.5, 1.5, 8, 3, 0.5};
+    static const real y_by_hand[] = {4, 3, 3, 3, 3};
+    const double scale = log(2.0) / 2, tolerance = 16 * UNIT_ROUNDOFF;
+    const struct head_shape s = {"5", "3", "1", 1, 2, 1, ""};
+    struct case_head h = empty_head(&s);
+    double worst = 0;
+
+    /* The scores, from the map and from virtual keys. */
+    h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
+    const real *by_map = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, hk, k);
+    for (size_t jd = 0; jd < COUNT(scores); jd++) {
+        printf("    key %zu, pattern %zu: virtual key %2g, score %2g\n", jd / 2 + 1, jd % 2 + 1, (double)key[jd],
+               (double)by_map[jd]);
+        ck_assert(by_map[jd] == scores[jd] && q[0] * key[jd] == scores[jd]);
+    }
+
+    /* The weights, and the merged kernels. */
+    h.q = (real[]){(real)(2 * scale), 0, 0, 0, 0};
+    run_head(&h);
+    kernels_of(&h, 0);
+    real merged[COUNT(merged_sixteenths)];
+    structsa_naive_merge(merged, h.kernels, &h.values, &h.params);
+    for (size_t jd = 0; jd < COUNT(scores); jd++) worse(&worst, fabs((double)(h.a[jd] - sixteenths[jd] / 16)));
+    for (size_t n = 0; n < COUNT(merged); n++) {
+        printf("    token %zu: merged kernels %g / 16\n", n + 1, 16 * (double)merged[n]);
+        worse(&worst, fabs((double)(merged[n] - merged_sixteenths[n] / 16)));
+    }
+    within("weights and merged kernels", worst, tolerance);
+
+    /* The forms.  The first channels of x are q, k and v; eight channels make the fast form of Eq. 5 use the map. */
+    enum { C = 8 };
+    for (int equation = 5; equation <= 16; equation += 11) {
+        char options[96];
+        snprintf(options, sizeof options, "--grid 5 --kernel 3 --equation %d --scale %.17g", equation, scale);
+        struct fixture t = fixture(options, &structsa, 1, C, "D=2", "b_qkv w_o b_o");
+        fixture_fill(&t, "w_qkv", 0);
+        for (size_t side = 0; side < 3; side++) fixture_tensor(&t, "w_qkv")[side * C * C + side] = 1;
+        if (equation == 5) fixture_put(&t, "uk", uk), fixture_put(&t, "uv", uv);
+        for (size_t dmc = 0; equation == 16 && dmc < COUNT(hk) * C; dmc++)
+            fixture_tensor(&t, "hk")[dmc] = hk[dmc / C], fixture_tensor(&t, "hv")[dmc] = hv[dmc / C];
+        real *x = zeros(5 * C);
+        for (size_t i = 0; i < 5; i++) x[i * C] = q[i], x[i * C + 1] = k[i], x[i * C + 2] = v[i];
+        for (int f = 0; operator_form_at(&structsa, f); f++) {
+            const char *name = operator_form_at(&structsa, f)->name;
+            const real *y = fixture_run_on(&t, name, 1, x);
+            worst = 0;
+            for (size_t i = 0; i < 5; i++) worse(&worst, fabs((double)(y[i * C] - y_by_hand[i])) / 4);
+            printf("    Eq. %d, %s: y_1 = %g, y_2 = %g\n", equation, name, (double)y[0], (double)y[C]);
+            within(name, worst, tolerance);
+        }
+    }
+}
+
 /* The defaults are Eq. 16, stride 1, scale 1 and one head.  `permuted` is a former name of the plain form. */
 TEST(defaults_are_those_of_the_contract)
 {
