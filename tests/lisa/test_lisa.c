@@ -3,6 +3,7 @@
 #include "lisa_case.h"
 #include "../support/battery.h"
 #include "../../fast/circulant.h"
+#include "../../fast/fourier.h"
 #include "../../fast/tuned/lisa/local.h"
 #include "../../reference/cli/regrid.h"
 #include "../../reference/io/safetensors.h"
@@ -153,6 +154,80 @@ static double golden_tolerance(struct fixture *t)
     double grown = natural_size(&t->problem, t->x) * projection_growth(&t->problem, t->x);
     double projecting = rounding_error((double)(l.heads.C + l.heads.c) + 5, grown);
     return relative_tolerance(t) + projecting / largest(t->y, t->outputs);
+}
+
+/* A layer of four tokens and one channel: q = 1, k = sign(x - 2.5), v = x, B^a = 1; every form must give `expected`. */
+static void by_hand(const char *title, const char *options, const char *key, const real *a, const char *value,
+                    const real *b, const real *expected)
+{
+    struct fixture t = fixture(options, &lisa, 1, 1, "D=1", "w_o b_o");
+    for (size_t n = 0; n < 4; n++) t.x[n] = (real)(n + 1);
+    fixture_put(&t, "w_qkv", (real[]){0, 1, 1});
+    fixture_put(&t, "b_qkv", (real[]){1, (real)-2.5, 0});
+    fixture_put(&t, key, a);
+    fixture_put(&t, value, b);
+    fixture_fill(&t, "ba", 1);
+    fixture_fill(&t, "bb", 0);
+
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&lisa, f)); f++) {
+        real *y = fixture_run(&t, form->name, 1);
+        printf("%-22s %-5s y = %4.1f %4.1f %4.1f %4.1f\n", title, form->name,
+               (double)y[0], (double)y[1], (double)y[2], (double)y[3]);
+        within(title, relative_difference(y, expected, 4), 64 * UNIT_ROUNDOFF);
+    }
+}
+
+static const real by_hand_spectrum[3][8] = {            /* of v, of w^b, and their product */
+    {10, 0, -2, 2, -2, 0, -2, -2}, {2, 0, 1, -1, 0, 0, 1, 1}, {20, 0, 0, 4, 0, 0, 0, -4},
+};
+
+/* The example of chapter 1.  x = (1, 2, 3, 4) becomes q = (1, 1, 1, 1), k = (-1, -1, 1, 1) and v = x; the kernels are
+ * w^a = (1, -1, 0, 0) and w^b = (1, 1, 0, 0).  On a circle (Eq. 10) every form gives (-5, 3, 15, 7), on a line (Eq. 7)
+ * (0, 3, 15, 7): only token 0 differs.  With w^a = 0 they convolve v with w^b: (5, 3, 5, 7) and (1, 3, 5, 7).
+ * Tolerance: 64 roundings of the largest entry. */
+TEST(lisa_by_hand)
+{
+    static const real none[7] = {0}, wa[] = {1, -1, 0, 0}, wb[] = {1, 1, 0, 0}, ea[] = {0, 0, -1, 1, 0, 0, 0},
+                      eb[] = {0, 0, 1, 1, 0, 0, 0};
+
+    /* Step 1: whole layers; e_{n-i} of Eq. 7 is w_{i-n} of Eq. 10. */
+    by_hand("circle, values alone", "--grid 4 --equation 10", "wa", none, "wb", wb, (const real[]){5, 3, 5, 7});
+    by_hand("line, values alone", "--grid 4 --equation 7", "ea", none, "eb", eb, (const real[]){1, 3, 5, 7});
+    by_hand("circle", "--grid 4 --equation 10", "wa", wa, "wb", wb, (const real[]){-5, 3, 15, 7});
+    by_hand("line", "--grid 4 --equation 7", "ea", ea, "eb", eb, (const real[]){0, 3, 15, 7});
+
+    /* Step 2: the line, on a circle with an empty seat. */
+    grid seats;
+    real G[5];
+    succeeds(grid_parse(&seats, "5"));
+    lisa_naive_circular_value(G, (const real[]){1, 2, 3, 4, 0}, (const real[]){1, 1, 0, 0, 0}, none, &seats, 1, 1);
+    equal(G, (const real[]){1, 3, 5, 7, 4}, 5);
+
+    /* Step 3: the spectra, by the plain transform. */
+    struct number z[3][4] = {{{1, 0}, {2, 0}, {3, 0}, {4, 0}}, {{1, 0}, {1, 0}}};
+    struct arena arena = arena_open(1);
+    struct fourier f = {0};
+    fourier_prepare(&f, &arena, (size_t[]){4, 1, 1});
+    succeeds(arena_allocate(&arena, NULL));
+    fourier_load(&f);
+    arena_begin(&arena, PER_RUN);
+    struct number *line = arena_thread(&arena, f.line, 0);
+    for (int s = 0; s < 2; s++) fourier_transform(z[s], &f, false, line);
+    for (int k = 0; k < 4; k++)
+        z[2][k] = (struct number){z[0][k].re * z[1][k].re - z[0][k].im * z[1][k].im,
+                                  z[0][k].re * z[1][k].im + z[0][k].im * z[1][k].re};
+    for (int s = 0; s < 3; s++) {
+        for (int k = 0; k < 4; k++)
+            printf("%5.1f %+.1f i%s", (double)z[s][k].re, (double)z[s][k].im, k < 3 ? "," : "\n");
+        within("a spectrum", relative_difference(&z[s][0].re, by_hand_spectrum[s], 8), 64 * UNIT_ROUNDOFF);
+    }
+
+    /* Step 4: and back, times four. */
+    fourier_transform(z[2], &f, true, line);
+    within("back", relative_difference(&z[2][0].re, (const real[]){20, 0, 12, 0, 20, 0, 28, 0}, 8), 64 * UNIT_ROUNDOFF);
+    arena_end(&arena);
+    arena_release(&arena);
 }
 
 /* LiSA, Tab. 3c: the fast form computes small local kernels directly, large ones by transforms. */
