@@ -4,9 +4,7 @@
 
 const short = value => String(+value.toPrecision(4)).replace("-", "−");
 
-function cells(kind, words) {
-    return words.map(word => element(kind, {}, word));
-}
+const cells = (kind, words) => words.map(word => element(kind, {}, word));
 
 /* ---- the running softmax ------------------------------------------------------------------- */
 
@@ -41,15 +39,14 @@ function tile_table(steps, read) {
 }
 
 function tile_outcome(keys, steps, read) {
-    const { before, m, factor, s, o } = steps[read - 1] || {};
-    if (!read) return `No tile has been read. Weights are powers of ${keys.base}.`;
-    const words = read === 1 ? `The first tile: m is its largest score. The weight of a key is ${keys.base} to the ` +
-            "score − m; s is the sum of the weights, and o that of weights times values."
-        : factor < 1 ? `Tile ${read} raises m from ${short(before)} to ${short(m)}: the sums of earlier tiles are ` +
-            `multiplied by ${keys.base} to the ${short(before - m)}, ${short(factor)}.`
-        : `Tile ${read} leaves m as it was, so the factor is 1.`;
+    const { before, m, factor, s, o } = steps[read - 1] || {}, [whole] = running_softmax(keys, keys.scores.length);
+    const words = read < 2 ? `The weight of a key is ${keys.base} to the score − m; s is the sum of the weights, ` +
+            "and o that of weights times values."
+        : factor === 1 ? `Tile ${read} leaves m as it was, so the factor is 1.`
+        : `Tile ${read} raises m from ${short(before)} to ${short(m)}: the sums of earlier tiles are multiplied by ` +
+            `${keys.base} to the ${short(before - m)}, ${short(factor)}.`;
     return words + (read < steps.length ? ""
-        : ` The result is o / s = ${short(o / s)}; computed all at once it is ${short(softmax_mean(keys))}.`);
+        : ` The result is o / s = ${short(o / s)}; computed all at once it is ${short(whole.o / whole.s)}.`);
 }
 
 function running_part(scene, settings, changed) {
@@ -96,14 +93,13 @@ function gap_figure(place) {
     element("figcaption", {}, "Multiply-adds of one layer and one image; the bars' lengths are logarithms. " +
         `Times of the fast forms with 96 channels: ${times.machine}, one thread, ${times.measured}.`), said);
     place.preset = words => {
-        for (const [key, text] of new URLSearchParams(words))
-            if (Object.hasOwn(labels, key)) settings[key] = labels[key].set(text);
+        set_all(labels, settings, words);
         show();
     };
 
     function show() {
         if (!library) return;
-        const { E, C } = settings, work = scene.work(library, settings), apart = side => Math.abs(Math.log(side / E));
+        const { E } = settings, work = scene.work(library, settings), apart = side => Math.abs(Math.log(side / E));
         const side = times.sides.reduce((a, b) => apart(b) < apart(a) ? b : a, times.sides[0]);
         const rows = work.map(row => ({ ...row, ms: (times.milliseconds[row.name] || [])[times.sides.indexOf(side)] }))
             .sort((a, b) => a.work - b.work);
@@ -115,9 +111,8 @@ function gap_figure(place) {
                 element("td", { class: n ? "" : "least" }, large(work), element("i", { class: "bar",
                     style: `width: ${100 * (Math.log(work) - low) / (high - low)}%` })),
                 element("td", { class: ms === quickest.ms ? "least" : "" }, ms === undefined ? "" : String(ms)))));
-        said.textContent = `With ${E * E} tokens and ${C} channels, ${rows[0].name} needs the fewest multiply-adds, ` +
-            `${large(rows[0].work)}. At ${side}×${side} tokens and 96 channels, ${quickest.name} is fastest: ` +
-            `${quickest.ms} ms.`;
+        said.textContent = `With ${E * E} tokens and ${settings.C} channels, ${rows[0].name} needs the fewest ` +
+            `multiply-adds; at ${side}×${side} and 96 channels, ${quickest.name} is fastest.`;
         place.live = { settings, maps: [{ data: work.map(row => row.work) }] };     /* for tests */
         place.dispatchEvent(new Event("shown"));
     }

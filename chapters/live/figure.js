@@ -120,6 +120,12 @@ function controls_of(list, settings, changed) {
     })]));
 }
 
+/* Sets the controls that a link names (alpha=1&s=4). */
+function set_all(labels, settings, words) {
+    for (const [key, text] of new URLSearchParams(words))
+        if (Object.hasOwn(labels, key)) settings[key] = labels[key].set(text);
+}
+
 /* ---- maps --------------------------------------------------------------------------------- */
 
 function colour(name) {
@@ -208,7 +214,7 @@ function live_figure(place) {
 
     const panels = element("div", { class: "maps" }), track = element("div", { class: "track" });
     const steps = element("div", { class: "steps", role: "group", "aria-label": "One map at a time" });
-    const says = element("p", { class: "said" }), value = element("p", { class: "said value" }, " ");
+    const says = element("p", { class: "said" }), value = element("p", { class: "said value", "aria-live": "polite" });
     const said = element("p", { class: "said", "aria-live": "polite" }, " ");
     const result = element("p", { class: "said", "aria-live": "polite" });
     const file = element("input", { type: "file", accept: "image/*",
@@ -245,7 +251,7 @@ function live_figure(place) {
     Object.assign(labels, running && running.labels, { step: { set: words => Math.max(0, Math.trunc(words) || 0) } });
     place.preset = words => {
         const all = new URLSearchParams(words), query = /^(\d+),(\d+)$/.exec(all.get("i"));
-        for (const [key, text] of all) if (Object.hasOwn(labels, key)) settings[key] = labels[key].set(text);
+        set_all(labels, settings, words);
         if (all.has("picture")) own = null;
         if (query) point((+query[1] + 0.5) / settings.E, (+query[2] + 0.5) / settings.E);
         change();
@@ -333,13 +339,12 @@ function live_figure(place) {
         } }, name)));
     }
 
-    /* The entry under the pointer; without one, that of the query in the map of the step, or the map last looked at. */
+    /* The entry under the pointer; after the query has moved, that of the query in the step's map or the last one. */
     function say_value(maps) {
         const plane = ({ columns, apart }) => columns === settings.E && !apart;
         const shown = spot ? looked : [settings.step, looked, ...maps.keys()].find(n => n > 0 && plane(maps[n] || {}));
-        const { title, data, columns } = maps[shown] || maps[0], { y, x } = spot || at();
-        const entry = data[y * columns + x];
-        value.textContent = entry === undefined ? " " : `${title}, row ${y}, column ${x}: ${+entry.toPrecision(3)}`;
+        const { title, data, columns } = maps[shown] || maps[0], { y, x } = spot || at(), entry = data[y * columns + x];
+        value.textContent = entry === undefined ? "" : `${title}, row ${y}, column ${x}: ${+entry.toPrecision(3)}`;
     }
 
     function hover(event) {
@@ -351,13 +356,8 @@ function live_figure(place) {
         if (place.live) say_value(place.live.maps);
     }
 
-    function leave() {
-        spot = null;
-        if (place.live) say_value(place.live.maps);
-    }
-
     function panel(first) {
-        const box = element("div", { class: "map", pointerdown: press, pointerleave: leave, pointermove(event) {
+        const box = element("div", { class: "map", pointerdown: press, pointermove(event) {
             hover(event);
             press(event);
         } },

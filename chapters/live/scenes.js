@@ -97,6 +97,10 @@ function three_maps(problem, C, value) {
 }
 
 const CENTRE = 4, OUTPUT = "The sum of the values, for every query with its own kernel.";
+const SCORES = "Scores: how similar each token is to the query.";
+
+/* A map of tokens: its title, entries, colours (see paint), and the sentence of its step. */
+const plane = (title, data, kind, says) => ({ title, data, columns: Math.sqrt(data.length), kind, says });
 const centre = (row, column) => column === CENTRE ? 1 : 0;
 
 /* The same with impulses in channels C ... C + M - 1: query and key do not see them, and there is no other value. */
@@ -211,12 +215,10 @@ const msa = {
     },
 
     maps: ({ settings: { E, scale }, x, y, kernels }, { i }) => [
-        { title: "scores q · k", data: products(x, SEEN, i).map(value => scale * value), columns: E, kind: "linear",
-            says: "Scores: how similar each token is to the query, times the scale." },
-        { title: "weights", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed",
-            says: "Softmax makes weights of the scores: they are positive and sum to one." },
-        { title: "output", data: channel_of(y, SEEN, CENTRE), columns: E, kind: "grey",
-            says: "The mean of the values, for every query with its own weights." },
+        plane("scores q · k", products(x, SEEN, i).map(value => scale * value), "linear", SCORES),
+        plane("weights", row_of(kernels.all, E * E, i), "signed",
+            "Softmax makes weights of the scores: they are positive and sum to one."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
     ],
 
     /* Scores and values that the running softmax reads: an example in powers of two, or keys of the picture. */
@@ -243,12 +245,6 @@ function running_softmax({ scores, values, power }, tile) {
         steps.push({ before, m, factor, s, o });
     }
     return steps;
-}
-
-/* The mean by its definition. */
-function softmax_mean({ scores, values, power }) {
-    const weights = scores.map(power), sum = weights.reduce((a, b) => a + b);
-    return weights.reduce((mean, weight, k) => mean + weight / sum * values[k], 0);
 }
 
 /* ---- LiSA ------------------------------------------------------------------------------- */
@@ -287,11 +283,10 @@ const lisa = {
     },
 
     maps: ({ settings: { E }, x, y, kernels }, { i }) => [
-        { title: "scores q · k", data: products(x, SEEN, i), columns: E, kind: "linear",
-            says: "Scores: how similar each token is to the query." },
-        { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed",
-            says: "D tables read the scores, and the readings mix D kernels into the kernel of this query." },
-        { title: "output", data: channel_of(y, SEEN, CENTRE), columns: E, kind: "grey", says: OUTPUT },
+        plane("scores q · k", products(x, SEEN, i), "linear", SCORES),
+        plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+            "D tables read the scores, and the readings mix D kernels into the kernel of this query."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
     ],
 };
 
@@ -336,11 +331,10 @@ const structsa = {
     },
 
     maps: ({ settings: { E, D, K }, x, y, kernels }, { i }) => [
-        { title: "scores q · k", data: products(x, SEEN, i), columns: E, kind: "linear",
-            says: "Scores: how similar each token is to the query." },
-        { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed",
-            says: "Detectors find patterns in the scores around each token; aggregators spread them into the kernel." },
-        { title: "output", data: channel_of(y, SEEN, CENTRE), columns: E, kind: "grey", says: OUTPUT },
+        plane("scores q · k", products(x, SEEN, i), "linear", SCORES),
+        plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+            "Detectors find patterns in the scores around each token; aggregators spread them into the kernel."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
         { title: "the detectors", data: side_by_side(kernels.detectors, K, D), columns: 4 * (K + 1) - 1, kind: "signed",
             apart: true, says: "The D patterns that the detectors look for in the scores." },
     ],
@@ -425,14 +419,13 @@ const elsa = {
             return down >= 0 && down < E && across >= 0 && across < E ? kernels.all[i * E * E + down * E + across] : 0;
         });
         return [
-            { title: "the head's weights", data: row_of(kernels.head, E * E, i), columns: E, kind: "signed",
-                says: "Softmax over the K × K tokens around the query: the weights are positive and sum to one." },
-            { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed",
-                says: "The ghost head multiplies the weights by factors of the channel." },
-            { title: "the filter, enlarged", data: filter, columns: K, kind: "signed", apart: true,
-                says: "The same kernel on the K × K tokens around the query; all others have no weight." },
-            { title: "output", data: channel_of(y, SEEN, this.number(state.settings)), columns: E, kind: "grey",
-                says: OUTPUT },
+            plane("the head's weights", row_of(kernels.head, E * E, i), "signed",
+                "Softmax over the K × K tokens around the query: the weights are positive and sum to one."),
+            plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+                "The ghost head multiplies the weights by factors of the channel."),
+            { ...plane("the filter, enlarged", filter, "signed",
+                "The same kernel on the K × K tokens around the query; all others have no weight."), apart: true },
+            plane("output", channel_of(y, SEEN, this.number(state.settings)), "grey", OUTPUT),
         ];
     },
 };
@@ -523,11 +516,11 @@ const chopd = {
 
     maps({ settings: { E }, y, kernels }, { i }) {
         return [
-            { title: "the gate", data: channel_of(y, 2, 1), columns: E, kind: "grey",
-                says: "The gate of each query: open, near 1, where the picture is bright." },
-            { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed",
-                says: "The box around the query, with equal weights, times the gate of the query." },
-            { title: "output", data: channel_of(y, 2, 0), columns: E, kind: "grey", says: OUTPUT },
+            plane("the gate", channel_of(y, 2, 1), "grey",
+                "The gate of each query: open, near 1, where the picture is bright."),
+            plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+                "The box around the query, with equal weights, times the gate of the query."),
+            plane("output", channel_of(y, 2, 0), "grey", OUTPUT),
         ];
     },
 };
@@ -600,14 +593,14 @@ const hilo = {
 
     maps({ settings, x, y, kernels }, { i }) {
         const { E } = settings, { high } = this.split(settings), N = E * E;
-        const frequencies = (title, map, of) => ({ title, data: spectrum(map, E), columns: E, kind: "grey", apart: true,
-            says: `The frequencies of ${of}, frequency 0 in the middle, on a logarithmic scale.` });
+        const frequencies = (title, map, of) => ({ ...plane(title, spectrum(map, E), "grey",
+            `The frequencies of ${of}, frequency 0 in the middle, on a logarithmic scale.`), apart: true });
         const of = (name, all, channel, says) => {
             if (!all) return [];
             const output = channel_of(y, HILO, channel);
             return [
-                { title: `${name}: kernel`, data: row_of(all, N, i), columns: E, kind: "signed", says },
-                { title: `${name}: output`, data: output, columns: E, kind: "grey", says: OUTPUT },
+                plane(`${name}: kernel`, row_of(all, N, i), "signed", says),
+                plane(`${name}: output`, output, "grey", OUTPUT),
                 frequencies(`${name}: spectrum`, output, "this output"),
             ];
         };
@@ -643,16 +636,15 @@ function spectrum(map, E) {
 
 /* ---- all operators ---------------------------------------------------------------------------------- */
 
-/* Names are those of figures/gap/gap-choices.tsv: name, options, letters but C, tensors left out. */
-const QKV = ["b_qkv", "b_o"];
+/* Name, as in figures/gap/gap-choices.tsv; options; sizes, and tensors left out, for C channels. */
 const layers = [
-    ["7×7 windows", "msa --window 7 --heads 3", {}, [...QKV, "rpe"]],
-    ["ELSA, K = 7", "elsa --kernel 7 --heads 3", {}, QKV],
-    ["ChoP'D", "chopd", { G: 4, S: 24 }, []],
-    ["LiSA, D = 16", "lisa --heads 6", { D: 16 }, QKV],
-    ["HiLo, s = 2", "hilo --heads 3", {}, ["h_qkv_b", "h_proj_b", "l_q_b", "l_kv_b", "l_proj_b"]],
-    ["self-attention", "msa --heads 3", {}, [...QKV, "rpe"]],
-    ["StructSA, D = 4", "structsa --kernel 3x3 --heads 3", { D: 4 }, QKV],
+    ["7×7 windows", "msa --window 7 --heads 3", C => "-b_qkv -b_o -rpe"],
+    ["ELSA, K = 7", "elsa --kernel 7 --heads 3", C => "-b_qkv -b_o"],
+    ["ChoP'D", "chopd", C => `D=${C} R=${C} G=4 S=24`],
+    ["LiSA, D = 16", "lisa --heads 6", C => "D=16 -b_qkv -b_o"],
+    ["HiLo, s = 2", "hilo --heads 3", C => "-h_qkv_b -h_proj_b -l_q_b -l_kv_b -l_proj_b"],
+    ["self-attention", "msa --heads 3", C => "-b_qkv -b_o -rpe"],
+    ["StructSA, D = 4", "structsa --kernel 3x3 --heads 3", C => "D=4 -b_qkv -b_o"],
 ];
 
 const gap = {
@@ -663,14 +655,11 @@ const gap = {
     ],
 
     /* Multiply-adds of one layer of each operator. */
-    work: (library, { E, C, form }) => layers.map(([name, options, more, without]) => {
-        const sizes = options === "chopd" ? { D: C, R: C, ...more } : more;
-        const shapes = letters({ B: 1, C, ...sizes }, without);
-        return { name, work: library.count(`${options} --grid ${E}x${E}`, form, shapes) };
-    }),
+    work: (library, { E, C, form }) => layers.map(([name, options, more]) =>
+        ({ name, work: library.count(`${options} --grid ${E}x${E}`, form, `B=1 C=${C} ${more(C)}`) })),
 };
 
 const scenes = { msa, lisa, structsa, elsa, chopd, hilo, gap };
 
 if (typeof module !== "undefined")
-    module.exports = { scenes, running_softmax, softmax_mean, draw_picture, shrink, fill, fill_noise };
+    module.exports = { scenes, running_softmax, draw_picture, shrink, fill, fill_noise };

@@ -108,7 +108,7 @@ def mentioned_figures_exist(page):
             lines = [line for path in glob.glob(f'chapters/{chapter}-*.md') for _, line in unfenced(lines_of(path))]
             count = sum(bool(re.fullmatch(r'!\[.*\]\(\S*\)', line)) for line in lines)
             if not 1 <= int(figure) <= count:
-                wrong.append(f'{page}:{number}: there is no Figure {chapter}.{figure}, expected up to {chapter}.{count}')
+                wrong.append(f'{page}:{number}: found Figure {chapter}.{figure}, expected at most {count}')
     return answer(f'{page}: the {seen} figures that it mentions exist', wrong)
 
 
