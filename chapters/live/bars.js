@@ -2,13 +2,13 @@
 
 "use strict";
 
-const short = value => String(+value.toPrecision(4)).replace("-", "−");
+const short = (value, digits = 4) => String(+value.toPrecision(digits)).replace("-", "−");
 
 const cells = (kind, words) => words.map(word => element(kind, {}, word));
 
 /* ---- the running softmax ------------------------------------------------------------------- */
 
-const BARS_X = 400, BARS_Y = 120;
+const BARS_X = 340, BARS_Y = 120;
 
 /* A bar for the score of each key, tile by tile; tiles not yet read are outlines. */
 function score_bars({ scores, values }, tile, read) {
@@ -21,7 +21,7 @@ function score_bars({ scores, values }, tile, read) {
         const t = Math.floor(k / tile), left = k * width + t * gap;
         parts.push(element("rect", { class: t < read - 1 ? "read" : t < read ? "now" : "unread", x: left + 0.5,
             width: width - 1, y: Math.min(y(score), y(0)), height: Math.max(1, Math.abs(y(score) - y(0))) }));
-        if (scores.length <= 8) parts.push(
+        if (scores.length <= 4) parts.push(
             word(left + width / 2, y(score) - 5, `score ${short(score)}`),
             word(left + width / 2, BARS_Y - 8, `value ${short(values[k])}`));
     });
@@ -34,7 +34,7 @@ function tile_table(steps, read) {
     return element("table", {},
         element("tr", {}, ...cells("th", ["tile", "largest score m", "factor", "sum s", "sum o"])),
         ...steps.map(({ m, factor, s, o }, t) => element("tr", { class: t === read - 1 ? "now" : "" },
-            ...cells("td", [String(t + 1), ...t < read ? [short(m), t ? short(factor) : "", short(s), short(o)]
+            ...cells("td", [String(t + 1), ...t < read ? [short(m), t ? short(factor) : "", short(s, 5), short(o, 5)]
                 : ["", "", "", ""]]))));
 }
 
@@ -44,7 +44,7 @@ function tile_outcome(keys, steps, read) {
             "and o that of weights times values."
         : factor === 1 ? `Tile ${read} leaves m as it was, so the factor is 1.`
         : `Tile ${read} raises m from ${short(before)} to ${short(m)}: the sums of earlier tiles are multiplied by ` +
-            `${keys.base} to the ${short(before - m)}, ${short(factor)}.`;
+            `${keys.base} to the ${short(before - m)} = ${short(factor)}.`;
     return words + (read < steps.length ? ""
         : ` The result is o / s = ${short(o / s)}; computed all at once it is ${short(whole.o / whole.s)}.`);
 }
