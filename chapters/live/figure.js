@@ -1,9 +1,11 @@
 /* figure.js -- a live figure on a page: controls, maps, and a race of both forms
  *
- * A page holds <figure class="live" data-scene="lisa" hidden>, which stays hidden in a browser without what this
- * needs.  The module comes as a script of base64 when a figure is nearly in sight, since a page opened from a disk may
- * load only scripts.  Nothing is sent anywhere.  One thread; short runs are repeated, since the browser's clock is
- * rounded.  scenes.js knows what an operator does. */
+ * A page holds <figure class="live" data-scene="lisa" hidden>, which stays hidden in a browser without WebAssembly.
+ * The module comes as a script of base64 when a figure is nearly in sight, since a page opened from a disk may load
+ * only scripts.  Nothing is sent anywhere.  One thread; short runs are repeated, since the browser's clock is rounded.
+ * scenes.js has the operators, bars.js the parts without maps.
+ *
+ * A link "#live?alpha=1&s=4&i=3,5" sets controls by their keys in scenes.js, and the query to row 3, column 5. */
 
 "use strict";
 
@@ -28,8 +30,8 @@ function open_module() {
     return opening;
 }
 
-/* Milliseconds of one run: the least of some rounds, as many as get it faster.  A browser compiles
- * what runs often once more, and better. */
+/* Milliseconds of one run: the least of several rounds, until they get no faster.  A browser compiles
+ * code that runs often a second time, with more optimisation. */
 function milliseconds(plan) {
     const most = Math.max(1, Math.min(4096, 3e8 / plan.multiply_adds));
     let best = Infinity;
@@ -47,13 +49,13 @@ function milliseconds(plan) {
     return best;
 }
 
-/* Two digits, or three before the point, and no power of ten. */
+/* Two significant digits, without a power of ten. */
 function figures(value) {
     return value >= 100 ? thousands(+value.toPrecision(2)) : value.toPrecision(2);
 }
 
-function told(ms) {
-    if (!(ms > 0)) return "too little for this clock";
+function duration(ms) {
+    if (!(ms > 0)) return "less than the clock resolves";
     return ms >= 1000 ? `${figures(ms / 1000)} s` : ms >= 0.1 ? `${figures(ms)} ms` : `${figures(1000 * ms)} µs`;
 }
 
@@ -64,7 +66,7 @@ function thousands(value) {
 /* ---- elements ------------------------------------------------------------------------- */
 
 function element(name, attributes = {}, ...inside) {
-    const made = document.createElementNS(/^(svg|path|text|line|circle)$/.test(name) ? "http://www.w3.org/2000/svg"
+    const made = document.createElementNS(/^(svg|path|text|line|circle|rect)$/.test(name) ? "http://www.w3.org/2000/svg"
         : "http://www.w3.org/1999/xhtml", name);
     for (const key in attributes) {
         if (typeof attributes[key] === "function") made.addEventListener(key, attributes[key]);
@@ -75,32 +77,53 @@ function element(name, attributes = {}, ...inside) {
     return made;
 }
 
-/* A labelled control; changed(value) is called as it moves. */
-function control({ label, low, high, step, values, flag, value, told = String }, changed) {
+/* A labelled control; changed(value) is called as it moves.  Its set(value) takes a value or its text, as a link has
+ * it, and returns the value at which the control then stands. */
+function control({ label, low, high, step, values, flag, value, words = String }, changed) {
+    let box;
     if (flag) {
-        const box = element("input", { type: "checkbox", checked: value, change: () => changed(box.checked) });
-        return element("label", { class: "flag" }, box, " " + label);
-    }
-    if (values) {
+        const tick = element("input", { type: "checkbox", checked: value, change: () => changed(tick.checked) });
+        box = element("label", { class: "flag" }, tick, " " + label);
+        box.set = value => tick.checked = value === true || value === "1";
+    } else if (values) {
         const list = element("select", { change: () => changed(values[list.selectedIndex]) },
             ...values.map(each => element("option", { selected: each === value }, String(each))));
-        return element("label", {}, element("span", {}, label), list);
+        box = element("label", {}, element("span", {}, label), list);
+        box.set = value => {
+            const at = values.findIndex(each => String(each) === String(value));
+            if (at >= 0) list.selectedIndex = at;
+            return values[list.selectedIndex];
+        };
+    } else {
+        const shown = element("output");
+        const slider = element("input", { type: "range", min: low, max: high, step, value, input() {
+            changed(+slider.value);
+            box.set(slider.value);
+        } });
+        box = element("label", {}, element("span", {}, label, " ", shown), slider);
+        box.set = value => {
+            if (value !== "" && isFinite(value)) slider.value = value;
+            shown.textContent = words(+slider.value);
+            slider.setAttribute("aria-valuetext", shown.textContent);
+            return +slider.value;
+        };
+        box.set(value);
     }
-    const shown = element("output", {}, told(value));
-    const slider = element("input", { type: "range", min: low, max: high, step, value, input() {
-        changed(+slider.value);
-        tell(box, slider.value, told(+slider.value));
-    } });
-    const box = element("label", {}, element("span", {}, label, " ", shown), slider);
     return box;
 }
 
-/* What a slider stands at, for those who see it and those who hear it. */
-function tell(label, value, words) {
-    const slider = label.querySelector("input");
-    slider.value = value;
-    slider.setAttribute("aria-valuetext", words);
-    label.querySelector("output").textContent = words;
+/* Controls by their keys; each changes its setting. */
+function controls_of(list, settings, changed) {
+    return Object.fromEntries(list.map(each => [each.key, control(each, value => {
+        settings[each.key] = value;
+        changed();
+    })]));
+}
+
+/* Sets the controls that a link names (alpha=1&s=4). */
+function set_all(labels, settings, words) {
+    for (const [key, text] of new URLSearchParams(words))
+        if (Object.hasOwn(labels, key)) settings[key] = labels[key].set(text);
 }
 
 /* ---- maps --------------------------------------------------------------------------------- */
@@ -116,9 +139,9 @@ function mix(a, b, share) {
     return a.map((value, i) => value + (b[i] - value) * share);
 }
 
-/* A matrix onto a canvas of as many points: grey from its least to its most; or, linear, from 0,
- * which is the paper, to its largest magnitude, one colour for each sign; or, signed, by the
- * root of that, which shows what is small beside it. */
+/* A matrix onto a canvas with a point for each entry: grey, from its least entry to its largest; linear, from 0, the
+ * colour of the paper, to the largest magnitude, with a colour for each sign; signed, the same by the square root,
+ * which makes small entries visible. */
 function paint(canvas, { data, columns, kind }) {
     const pen = canvas.getContext("2d"), rows = data.length / columns || 1;
     canvas.width = columns || 1;
@@ -140,7 +163,7 @@ function paint(canvas, { data, columns, kind }) {
 
 const SHEET_X = 340, SHEET_Y = 190, LEFT = 46, BOTTOM = 26;
 
-/* Seconds against tokens, both in logarithms. */
+/* Time against tokens, both axes logarithmic. */
 function chart(points, sides) {
     const first = Math.log(sides[0] ** 2), last = Math.log(sides[sides.length - 1] ** 2);
     const top = Math.log(TOO_LONG * 2), least = Math.log(0.002);
@@ -165,63 +188,74 @@ function chart(points, sides) {
     return element("svg", about, ...parts);
 }
 
-/* From which size on the naive form is behind, in words. */
+/* The number of tokens from which on the naive form is slower, in words. */
 function outcome({ naive, fast }) {
     const rival = N => (fast.find(point => point.N === N) || {}).ms;
     const both = naive.map(({ N, ms }) => ({ N, times: ms / rival(N) })).filter(({ times }) => times > 0);
-    if (!both.length) return "Seconds of a run against tokens.";
+    if (!both.length) return "Time of a run against tokens.";
     let from = both.length;
     while (from > 0 && both[from - 1].times > 1) from--;
     const last = both[both.length - 1], ahead = fast[fast.length - 1];
-    return (from === both.length ? `Up to ${last.N} tokens the naive form is not behind.`
-        : `From ${both[from].N} tokens on the naive form is left behind: at ${last.N} it takes ` +
+    return (from === both.length ? `Up to ${last.N} tokens the naive form is as fast.`
+        : `From ${both[from].N} tokens on the naive form is slower: at ${last.N} it takes ` +
           `${figures(last.times)} times as long.`) +
-        (ahead.N > last.N ? ` The fast form does ${ahead.N} in ${told(ahead.ms)}.` : "");
+        (ahead.N > last.N ? ` For ${ahead.N} tokens the fast form takes ${duration(ahead.ms)}.` : "");
 }
 
 /* ---- a figure --------------------------------------------------------------------------------- */
 
 function live_figure(place) {
     const scene = scenes[place.dataset.scene];
-    const settings = { C: scene.race.C, form: "fast", picture: "shapes" };
-    for (const each of scene.controls) settings[each.key] = each.value;
-    let library = null, sheet = draw_picture(settings.picture), waiting = 0, racing = null;
-    let state = null, row = 0.5, column = 0.5;          /* the query, as a share of the side */
+    const settings = { C: scene.race.C, form: "fast", picture: "shapes", step: 0 };
+    for (const each of [...scene.controls, ...scene.running || []]) settings[each.key] = each.value;
+    let library = null, own = null, waiting = 0, racing = null, state = null;
+    let row = 0.5, column = 0.5;                        /* the query, as a share of the side */
+    let looked = -1, spot = null;           /* the map whose value is shown, and the entry; null: that of the query */
 
     const panels = element("div", { class: "maps" }), track = element("div", { class: "track" });
+    const steps = element("div", { class: "steps", role: "group", "aria-label": "One map at a time" });
+    const says = element("p", { class: "said" }), value = element("p", { class: "said value", "aria-live": "polite" });
     const said = element("p", { class: "said", "aria-live": "polite" }, " ");
     const result = element("p", { class: "said", "aria-live": "polite" });
-    const own = element("input", { type: "file", accept: "image/*", change: () => own.files[0] && take(own.files[0]) });
+    const file = element("input", { type: "file", accept: "image/*",
+        change: () => file.files[0] && take(file.files[0]) });
     const start = element("button", { type: "button", click: () => racing ? stop() : race() }, "Race both forms");
-    const share = (label, value, told, changed) =>
-        control({ label, low: 0, high: 1, step: 0.01, value, told }, changed);
+    const share = (label, value, words, changed) =>
+        control({ label, low: 0, high: 1, step: 0.01, value, words }, changed);
     const place_row = share("query, row", row, () => at().y, value => point(value, column));
     const place_column = share("query, column", column, () => at().x, value => point(row, value));
-    const set = key => value => {
-        settings[key] = value;
-        change();
-    };
-    const labels = Object.fromEntries(scene.controls.map(each => [each.key, control(each, set(each.key))]));
-    place.append(
-        element("div", { class: "controls", role: "group", "aria-label": "What the figure shows" },
-            control({ label: "picture", values: Object.keys(pictures), value: settings.picture }, value => {
-                sheet = draw_picture(value);
+    const labels = {
+        ...controls_of([{ key: "picture", label: "picture", values: Object.keys(pictures), value: settings.picture }],
+            settings, () => {
+                own = null;
                 change();
             }),
-            element("label", {}, element("span", {}, "or your own, which stays here"), own),
-            ...scene.controls.map(each => labels[each.key]),
-            control({ label: "form", values: ["fast", "naive"], value: "fast" }, set("form")),
-            place_row, place_column),
-        panels,
-        element("figcaption", {}, "Each map has a range of its own; of two colours, red is above 0 and blue below."),
-        said,
+        ...controls_of(scene.controls, settings, change),
+        ...controls_of([{ key: "form", label: "form", values: ["fast", "naive"], value: "fast" }], settings, change),
+    };
+    const { picture, ...others } = labels;
+    const running = scene.running && running_part(scene, settings, show);
+    place.append(
+        element("div", { class: "controls", role: "group", "aria-label": "Settings of the figure" }, picture,
+            element("label", {}, element("span", {}, "or your own (it stays here)"), file),
+            ...Object.values(others), place_row, place_column),
+        steps, says, panels, value,
+        element("figcaption", {}, "Each map has its own range. In maps of two colours red is above 0, blue below."),
+        said, ...running ? [running.box] : [],
         element("div", { class: "controls", role: "group", "aria-label": "The race" }, start,
             control({ label: "channels C in the race", values: scene.race.channels || [16, 32, 64],
                 value: scene.race.C }, value => { settings.C = value; })),
         track, result);
     if (scene.across) panels.style.setProperty("--across", scene.across);
     place.classList.toggle("dragged", Boolean(scene.press));
-    place.hidden = false;
+    Object.assign(labels, running && running.labels, { step: { set: words => Math.max(0, Math.trunc(words) || 0) } });
+    place.preset = words => {
+        const all = new URLSearchParams(words), query = /^(\d+),(\d+)$/.exec(all.get("i"));
+        set_all(labels, settings, words);
+        if (all.has("picture")) own = null;
+        if (query) point((+query[1] + 0.5) / settings.E, (+query[2] + 0.5) / settings.E);
+        change();
+    };
 
     function at() {
         const of = share => Math.min(settings.E - 1, Math.floor(share * settings.E));
@@ -238,16 +272,16 @@ function live_figure(place) {
         let problem = null;
         state = null;
         try {
-            const pixels = shrink(sheet, settings.E);
+            const pixels = shrink(own || draw_picture(settings.picture), settings.E);
             problem = scene.show(library, settings, pixels);
             const plan = problem.plan(settings.form), ms = milliseconds(plan), { x, y } = problem.tensor;
             const held = { settings: { ...settings }, pixels, x: x.slice(), y: y.slice() };
             state = { ...held, kernels: scene.kernel(library, settings, problem) };
             const work = thousands(plan.multiply_adds), memory = thousands(plan.bytes / 1024);
-            said.textContent = `${settings.form}: ${told(ms)} a run on this machine, ${work} multiply-adds, ` +
-                `${memory} KiB beside the tensors.`;
+            said.textContent = `The ${settings.form} form: a run takes ${duration(ms)} on this machine, ` +
+                `${work} multiply-adds, and ${memory} KiB of memory besides the tensors.`;
         } catch (error) {
-            said.textContent = `It cannot be shown: ${error.message}`;
+            said.textContent = `The figure cannot be shown: ${error.message}`;
         } finally {
             if (problem) problem.close();
         }
@@ -262,7 +296,15 @@ function live_figure(place) {
         const maps = [{ title: "picture", data: state.pixels, columns: E, kind: "grey" }, ...scene.maps(state, here)];
         while (panels.children.length > maps.length) panels.lastChild.remove();
         while (panels.children.length < maps.length) panels.append(panel(panels.children.length === 0));
+        const step = settings.step < maps.length ? settings.step : 0;
+        name_steps(maps);
+        [...steps.children].forEach((button, number) =>
+            button.setAttribute("aria-pressed", (number + 1) % maps.length === step));
+        says.textContent = step ? maps[step].says : "";
+        says.hidden = !step;
+        panels.classList.toggle("one", step > 0);
         maps.forEach((map, number) => {
+            panels.children[number].hidden = step > 0 && number > 0 && number !== step;
             const [title, box] = panels.children[number].children, [canvas, query] = box.children;
             title.textContent = map.title;
             paint(canvas, map);
@@ -278,14 +320,47 @@ function live_figure(place) {
                 lie(frame, here.y + 0.5 + top, here.x + 0.5 + left, here.y + 0.5 + bottom, here.x + 0.5 + right);
             }
         });
-        tell(place_row, row, here.y);
-        tell(place_column, column, here.x);
-        place.live = { settings: state.settings, query: here, maps };       /* for the proofs */
+        place_row.set(row);
+        place_column.set(column);
+        say_value(maps);
+        if (running) running.show(scene.keys(settings.keys, state, maps, here));
+        place.live = { settings: state.settings, query: here, maps };       /* for tests */
         place.dispatchEvent(new Event("shown"));
     }
 
+    /* Buttons "1 scores", "2 weights", ..., "all"; the picture, map 0, is shown with each. */
+    function name_steps(maps) {
+        const names = maps.slice(1).map(({ title }, n) => `${n + 1} ${title}`).concat("all");
+        if (names.join() === steps.dataset.names) return;
+        steps.dataset.names = names.join();
+        steps.replaceChildren(...names.map((name, n) => element("button", { type: "button", click() {
+            settings.step = (n + 1) % names.length;
+            show();
+        } }, name)));
+    }
+
+    /* The entry under the pointer; after the query has moved, that of the query in the step's map or the last one. */
+    function say_value(maps) {
+        const plane = ({ columns, apart }) => columns === settings.E && !apart;
+        const shown = spot ? looked : [settings.step, looked, ...maps.keys()].find(n => n > 0 && plane(maps[n] || {}));
+        const { title, data, columns } = maps[shown] || maps[0], { y, x } = spot || at(), entry = data[y * columns + x];
+        value.textContent = entry === undefined ? "" : `${title}, row ${y}, column ${x}: ${+entry.toPrecision(3)}`;
+    }
+
+    function hover(event) {
+        const canvas = event.currentTarget.firstChild, inside = canvas.getBoundingClientRect();
+        const of = (share, size) => Math.min(size - 1, Math.max(0, Math.floor(share * size)));
+        looked = [...panels.children].indexOf(event.currentTarget.parentNode);
+        spot = { y: of((event.clientY - inside.top) / inside.height, canvas.height),
+            x: of((event.clientX - inside.left) / inside.width, canvas.width) };
+        if (place.live) say_value(place.live.maps);
+    }
+
     function panel(first) {
-        const box = element("div", { class: "map", pointerdown: press, pointermove: press },
+        const box = element("div", { class: "map", pointerdown: press, pointermove(event) {
+            hover(event);
+            press(event);
+        } },
             element("canvas", { role: "img" }), element("i", { class: "query" }), element("i", { class: "frame" }));
         if (first) {
             box.tabIndex = 0;
@@ -319,18 +394,19 @@ function live_figure(place) {
     function point(y, x) {
         row = Math.min(0.999, y);
         column = Math.min(0.999, x);
+        spot = null;
         show();
     }
 
-    /* What was dragged is what the sliders say. */
+    /* The sliders follow a drag. */
     function drag() {
         for (const each of scene.controls)
             if (each.low !== undefined)
-                tell(labels[each.key], settings[each.key], settings[each.key]);
+                labels[each.key].set(settings[each.key]);
         change();
     }
 
-    /* A picture of the reader's own: its middle square, in grey. */
+    /* The reader's picture: its middle square, in grey. */
     async function take(file) {
         try {
             const bitmap = await createImageBitmap(file), side = Math.min(bitmap.width, bitmap.height);
@@ -338,15 +414,15 @@ function live_figure(place) {
             const left = (bitmap.width - side) / 2, top = (bitmap.height - side) / 2;
             pen.drawImage(bitmap, left, top, side, side, 0, 0, SHEET, SHEET);
             const { data } = pen.getImageData(0, 0, SHEET, SHEET);
-            sheet = Float32Array.from({ length: SHEET * SHEET }, (_, i) =>
+            own = Float32Array.from({ length: SHEET * SHEET }, (_, i) =>
                 (0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]) / 255);
             change();
         } catch (error) {
-            said.textContent = `${file.name} is no picture that this browser reads.`;
+            said.textContent = `This browser cannot read ${file.name} as a picture.`;
         }
     }
 
-    /* One run after another, so that the page can be used between them. */
+    /* Pauses between runs, so that the page stays usable. */
     async function race() {
         const points = { naive: [], fast: [] }, over = {};
         const mine = racing = {};
@@ -368,7 +444,7 @@ function live_figure(place) {
         start.textContent = "Race both forms";
     }
 
-    /* One point more; false where the next one would take too long. */
+    /* Adds a point; false if it would take too long. */
     function measure(line, E, form) {
         let problem = null;
         try {
@@ -389,15 +465,38 @@ function live_figure(place) {
 
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
-    /* The module, when it is nearly in sight. */
+    when_near(place, opened => {
+        library = opened;
+        compute();
+    }, said);
+}
+
+/* Opens the module when a figure is nearly in sight. */
+function when_near(place, use, said) {
+    place.hidden = false;
+    place.tabIndex = -1;
     new IntersectionObserver((entries, watch) => {
         if (!entries.some(entry => entry.isIntersecting)) return;
         watch.disconnect();
-        open_module().then(opened => {
-            library = opened;
-            compute();
-        }).catch(error => { said.textContent = `It cannot be shown: ${error.message}`; });
+        open_module().then(use).catch(error => { said.textContent = `The figure cannot be shown: ${error.message}`; });
     }, { rootMargin: "300px" }).observe(place);
 }
 
-if (able) for (const place of document.querySelectorAll("figure.live")) live_figure(place);
+/* Sets the page's figure as a link says, and shows it. */
+function follow(target) {
+    const place = document.querySelector("figure.live");
+    if (!place || !place.preset || !target.startsWith("#live?")) return;
+    place.preset(target.slice(6));
+    place.scrollIntoView();
+    place.focus({ preventScroll: true });
+}
+
+if (able) {
+    for (const place of document.querySelectorAll("figure.live"))
+        (scenes[place.dataset.scene].work ? gap_figure : live_figure)(place);
+    document.addEventListener("click", event => {
+        const link = event.target.closest("a");
+        if (link) follow(link.getAttribute("href") || "");
+    });
+    follow(location.hash);
+}

@@ -4,14 +4,14 @@
  *     const problem = library.problem("lisa --grid 14x14", "B=1 C=48 D=8 -w_o");
  *     problem.tensor.x.set(...);                      views of the module's own memory
  *     const plan = problem.plan("fast");
- *     plan.run();                                     problem.tensor.y has it
+ *     plan.run();                                     writes problem.tensor.y
  *
  * Errors of the module are thrown with their message.  See reference/library/wasm/live.c; node reads this file too, for
  * tests. */
 
 "use strict";
 
-/* What the C library of the module might ask of an operating system; it never gets there. */
+/* System calls of the module's C library.  It never makes any: each would fail. */
 const no_system = new Proxy({}, { get: () => () => 52 });
 
 async function library_open(bytes) {
@@ -32,6 +32,18 @@ async function library_open(bytes) {
     function must(good) {
         if (!good) throw new Error(text());
         return good;
+    }
+
+    /* Multiply-adds of a form by the library's formula, for shapes as live_shape has them; allocates no tensor. */
+    function count(options, form, shapes) {
+        say(options);
+        const live = must(c.live_open());
+        try {
+            say(`${form} ${shapes}`);
+            return must(c.live_count(live));
+        } finally {
+            c.live_close(live);
+        }
     }
 
     function plan(live, form) {
@@ -89,7 +101,7 @@ async function library_open(bytes) {
         const [name, ...rest] = line.split(" ");
         return [name, rest];
     }));
-    return { forms, problem };
+    return { forms, problem, count };
 }
 
 if (typeof module !== "undefined") module.exports = { library_open };

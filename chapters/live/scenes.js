@@ -1,4 +1,4 @@
-/* scenes.js -- what each live figure asks of the library, without anything of a page
+/* scenes.js -- the problems that the live figures give the library, and the maps they make of them; nothing of a page
  *
  * A scene sets an operator over a small picture: tokens are its pixels, each sees the 3 x 3 around it, and parameters
  * are made by hand or random.  Nothing is trained.  `show` builds the problem that is shown.  `widen` builds a second
@@ -42,7 +42,7 @@ function shrink(sheet, E) {
     });
 }
 
-/* [N][SEEN]: what is around each token, less the picture's mean; zero pixels outside. */
+/* [N][SEEN]: the pixels around each token, minus the picture's mean; pixels outside are zero. */
 function windows(pixels, E) {
     const mean = pixels.reduce((a, b) => a + b, 0) / pixels.length;
     const x = new Float32Array(E * E * SEEN);
@@ -75,7 +75,7 @@ function fill(to, size, value) {
     }
 }
 
-/* The tensor `name` of a wide problem: that of the shown one where both have entries; what `beyond` says elsewhere. */
+/* Fills the tensor `name` of a wide problem from the shown one; entries that this lacks come from `beyond`. */
 function copy(wide, shown, name, beyond = () => 0) {
     const size = shown.size[name], from = shown.tensor[name];
     const place = at => at.reduce((sum, index, axis) => sum * size[axis] + index, 0);
@@ -90,13 +90,17 @@ function letters(sizes, without = []) {
     ].join(" ");
 }
 
-/* Query and key are what is seen; the value, in every channel, what `value` says. */
+/* Query and key are the windows; `value` gives the weights of the value. */
 function three_maps(problem, C, value) {
     fill(problem.tensor.w_qkv, problem.size.w_qkv, (row, column) =>
         row < 2 * C ? (row % C === column ? 1 : 0) : value(row - 2 * C, column));
 }
 
-const CENTRE = 4;
+const CENTRE = 4, OUTPUT = "The sum of the values, for every query with its own kernel.";
+const SCORES = "Scores: how similar each token is to the query.";
+
+/* A map of tokens: its title, entries, colours (see paint), and the sentence of its step. */
+const plane = (title, data, kind, says) => ({ title, data, columns: Math.sqrt(data.length), kind, says });
 const centre = (row, column) => column === CENTRE ? 1 : 0;
 
 /* The same with impulses in channels C ... C + M - 1: query and key do not see them, and there is no other value. */
@@ -130,7 +134,7 @@ function kernels(wide, N, M, from, to) {
 const row_of = (all, N, i) => all.subarray(i * N, (i + 1) * N);
 const channel_of = (y, C, channel) => Float32Array.from({ length: y.length / C }, (_, n) => y[n * C + channel]);
 
-/* What a race runs on: numbers that no one looks at, always the same. */
+/* The input of a race: the same random numbers each time. */
 function fill_noise(x) {
     for (let i = 0, seed = 1; i < x.length; i++) {
         seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -157,7 +161,7 @@ const by_hand = [
 ];
 const gaussian = (y, x, s) => Math.exp(-(x * x + y * y) / (2 * s * s));
 
-/* The scores of a query: what its channels have in common with those of each token. */
+/* The scores of a query: its products with all tokens. */
 function products(x, C, i) {
     return Float32Array.from({ length: x.length / C }, (_, n) => {
         let sum = 0;
@@ -185,13 +189,71 @@ function read_maps(scene, library, settings, shown, widen) {
     return all;
 }
 
+/* ---- self-attention ----------------------------------------------------------------------- */
+
+const msa = {
+    controls: [
+        range("E", "side of the grid", 8, 32, 1, 20),
+        range("scale", "scale of q · k", 1, 40, 1, 12),
+    ],
+    /* The running softmax, below the maps. */
+    running: [
+        choice("keys", "keys", ["four by hand", "the query's row"], "four by hand"),
+        range("tile", "keys in a tile", 1, 16, 1, 2),
+        range("read", "tiles read", 0, 32, 1, 1),
+    ],
+    race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40, 56] },
+    options: ({ E, scale }) => `msa --grid ${E}x${E} --scale ${scale}`,
+    sizes: (settings, C) => letters({ B: 1, C }, ["b_qkv", "rpe", "w_o", "b_o"]),
+
+    show(library, settings, pixels) {
+        return show_maps(this, library, settings, unit(windows(pixels, settings.E), SEEN));
+    },
+
+    kernel(library, settings, shown) {
+        return { all: read_maps(this, library, settings, shown, () => {}) };
+    },
+
+    maps: ({ settings: { E, scale }, x, y, kernels }, { i }) => [
+        plane("scores q · k", products(x, SEEN, i).map(value => scale * value), "linear", SCORES),
+        plane("weights", row_of(kernels.all, E * E, i), "signed",
+            "Softmax makes weights of the scores: they are positive and sum to one."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
+    ],
+
+    /* Scores and values that the running softmax reads: an example in powers of two, or keys of the picture. */
+    keys(which, { settings: { E }, x }, maps, { y }) {
+        if (which === "four by hand")
+            return { scores: [1, 3, 2, 5], values: [10, 20, 30, 40], power: score => 2 ** score, base: "2" };
+        const row = Array.from({ length: E }, (_, column) => y * E + column);
+        return { scores: row.map(n => maps[1].data[n]), values: row.map(n => x[n * SEEN + CENTRE]), power: Math.exp,
+            base: "e" };
+    },
+};
+
+/* After each tile of keys: the largest score m, the sums s of the weights and o of the weighted values, and the factor
+ * that has rescaled the sums of earlier tiles.  o / s of the last is the mean. */
+function running_softmax({ scores, values, power }, tile) {
+    const steps = [];
+    let m = -Infinity, s = 0, o = 0;
+    for (let first = 0; first < scores.length; first += tile) {
+        const keys = scores.slice(first, first + tile), before = m;
+        m = Math.max(m, ...keys);
+        const factor = power(before - m), weights = keys.map(score => power(score - m));
+        s = factor * s + weights.reduce((a, b) => a + b);
+        o = factor * o + weights.reduce((sum, weight, k) => sum + weight * values[first + k], 0);
+        steps.push({ before, m, factor, s, o });
+    }
+    return steps;
+}
+
 /* ---- LiSA ------------------------------------------------------------------------------- */
 
 const lisa = {
     controls: [
         range("E", "side of the grid", 8, 32, 1, 20),
         range("D", "latents D", 1, 8, 1, 4),
-        choice("tables", "tables", ["by hand", "drawn"], "by hand"),
+        choice("tables", "tables", ["by hand", "random"], "by hand"),
     ],
     race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40, 56] },
     options: ({ E }) => `lisa --grid ${E}x${E}`,
@@ -221,9 +283,10 @@ const lisa = {
     },
 
     maps: ({ settings: { E }, x, y, kernels }, { i }) => [
-        { title: "scores q · k", data: products(x, SEEN, i), columns: E, kind: "linear" },
-        { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed" },
-        { title: "output", data: channel_of(y, SEEN, CENTRE), columns: E, kind: "grey" },
+        plane("scores q · k", products(x, SEEN, i), "linear", SCORES),
+        plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+            "D tables read the scores, and the readings mix D kernels into the kernel of this query."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
     ],
 };
 
@@ -234,7 +297,8 @@ const structsa = {
         range("E", "side of the grid", 8, 24, 1, 18),
         range("D", "detectors D", 1, 8, 1, 8),
         choice("K", "window", [3, 5, 7], 3),
-        choice("detectors", "detectors", ["edges, by hand", "centre and surround, by hand", "drawn"], "edges, by hand"),
+        choice("detectors", "detectors", ["edges, by hand", "centre and surround, by hand", "random"],
+            "edges, by hand"),
         range("scale", "scale of q", 1, 12, 1, 7),
     ],
     race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40] },
@@ -250,7 +314,7 @@ const structsa = {
         };
         const ring = (y, x, d) => gaussian(y, x, s * (0.4 + 0.5 * d / D)) - 0.45 * gaussian(y, x, s * (0.9 + d / D));
         const draw = detectors[0] === "e" ? edge : ring;
-        if (detectors !== "drawn") {
+        if (detectors !== "random") {
             const all = Array.from({ length: D }, (_, d) => Array.from({ length: K * K }, (_, m) =>
                 draw(Math.floor(m / K) - (K - 1) / 2, m % K - (K - 1) / 2, d)));
             const sum = all.map(detector => detector.reduce((a, b) => a + Math.abs(b), 0) || 1);
@@ -267,11 +331,12 @@ const structsa = {
     },
 
     maps: ({ settings: { E, D, K }, x, y, kernels }, { i }) => [
-        { title: "scores q · k", data: products(x, SEEN, i), columns: E, kind: "linear" },
-        { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed" },
-        { title: "output", data: channel_of(y, SEEN, CENTRE), columns: E, kind: "grey" },
+        plane("scores q · k", products(x, SEEN, i), "linear", SCORES),
+        plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+            "Detectors find patterns in the scores around each token; aggregators spread them into the kernel."),
+        plane("output", channel_of(y, SEEN, CENTRE), "grey", OUTPUT),
         { title: "the detectors", data: side_by_side(kernels.detectors, K, D), columns: 4 * (K + 1) - 1, kind: "signed",
-            apart: true },
+            apart: true, says: "The D patterns that the detectors look for in the scores." },
     ],
 };
 
@@ -288,7 +353,7 @@ function side_by_side(detectors, K, D) {
 
 /* ---- ELSA ------------------------------------------------------------------------------------ */
 
-/* What the ghost head multiplies the filter of each channel with, by hand. */
+/* By hand: the factors of the ghost head, one filter for each channel. */
 const ghosts = [
     ["left and right", (y, x) => x / 3],
     ["top and bottom", (y, x) => y / 3],
@@ -329,7 +394,7 @@ const elsa = {
         return problem;
     },
 
-    /* The ghost head treats channels apart: impulses take the way of the one that is looked at. */
+    /* The ghost head has a filter for each channel: impulses get that of the channel shown. */
     read(library, settings, shown) {
         const channel = this.number(settings), n = settings.K ** 2;
         return read_maps(this, library, settings, shown, wide => {
@@ -354,18 +419,21 @@ const elsa = {
             return down >= 0 && down < E && across >= 0 && across < E ? kernels.all[i * E * E + down * E + across] : 0;
         });
         return [
-            { title: "the head's scores", data: row_of(kernels.head, E * E, i), columns: E, kind: "signed" },
-            { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed" },
-            { title: "the filter, near", data: filter, columns: K, kind: "signed", apart: true },
-            { title: "output", data: channel_of(y, SEEN, this.number(state.settings)), columns: E, kind: "grey" },
+            plane("the head's weights", row_of(kernels.head, E * E, i), "signed",
+                "Softmax over the K × K tokens around the query: the weights are positive and sum to one."),
+            plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+                "The ghost head multiplies the weights by factors of the channel."),
+            { ...plane("the filter, enlarged", filter, "signed",
+                "The same kernel on the K × K tokens around the query; all others have no weight."), apart: true },
+            plane("output", channel_of(y, SEEN, this.number(state.settings)), "grey", OUTPUT),
         ];
     },
 };
 
 /* ---- ChoP'D -------------------------------------------------------------------------------------- */
 
-/* Four channels of a token, two components: one pools the picture over the box, the other a
- * channel of ones over the token itself, and is the gate. */
+/* Four channels of a token, two components: one pools the picture over the box; the other pools a
+ * channel of ones over the token itself and so shows the gate. */
 const CHOPD = 4, ONE_TOKEN = [-0.5, -0.5, 0.5, 0.5];
 
 const chopd = {
@@ -401,7 +469,7 @@ const chopd = {
         return problem;
     },
 
-    /* Here the impulses are channels that the gate does not see, with a component each. */
+    /* The impulses are channels that the gate does not read, each with a component of its own. */
     kernel(library, settings, shown) {
         const M = IMPULSES;
         const wide = library.problem(this.options(settings), letters({ B: 1, C: CHOPD + M, D: M, R: M, G: 2, S: 1 }));
@@ -421,7 +489,7 @@ const chopd = {
         return { all };
     },
 
-    /* A drag from an edge or a corner of the box takes that along; from anywhere else it moves the query. */
+    /* A drag from an edge or a corner of the box moves it; a drag from elsewhere moves the query. */
     press(settings, { y: row, x: column }, y, x, first) {
         const near = (a, b) => Math.abs(a - b) < Math.max(0.6, settings.E / 24);
         const down = y - row - 0.5, across = x - column - 0.5, box = this.box(settings);
@@ -448,17 +516,19 @@ const chopd = {
 
     maps({ settings: { E }, y, kernels }, { i }) {
         return [
-            { title: "the gate", data: channel_of(y, 2, 1), columns: E, kind: "grey" },
-            { title: "attention kernel", data: row_of(kernels.all, E * E, i), columns: E, kind: "signed" },
-            { title: "output", data: channel_of(y, 2, 0), columns: E, kind: "grey" },
+            plane("the gate", channel_of(y, 2, 1), "grey",
+                "The gate of each query: open, near 1, where the picture is bright."),
+            plane("attention kernel", row_of(kernels.all, E * E, i), "signed",
+                "The box around the query, with equal weights, times the gate of the query."),
+            plane("output", channel_of(y, 2, 0), "grey", OUTPUT),
         ];
     },
 };
 
 /* ---- HiLo ------------------------------------------------------------------------------------------ */
 
-/* Four heads of eight channels, of which the windows fill nine; in the wide problem a head has four
- * times as many, so that the scale 1/sqrt(c) is half as large, and the query twice. */
+/* Four heads of eight channels; the windows fill nine channels.  In the wide problem a head has four
+ * times as many, so that the scale 1/sqrt(c) is half as large; twice the query makes up for it. */
 const HEADS = 4, HILO = 32;
 
 const hilo = {
@@ -479,7 +549,7 @@ const hilo = {
         const seen = unit(windows(pixels, settings.E), SEEN);
         fill(t.x, problem.size.x, (b, n, channel) => channel < SEEN ? seen[n * SEEN + channel] : 0);
 
-        /* Every head looks at eight of the nine: all but the last. */
+        /* Every head reads the first eight of the nine. */
         const key = (row, column) => row % c === column ? 1 : 0;
         const parts = { h_qkv: [hd, [settings.scale, 1, 0]], l_q: [ld, [settings.scale]], l_kv: [ld, [1, 0]] };
         for (const name in parts) if (t[name]) fill(t[name], problem.size[name], (row, column) => {
@@ -523,22 +593,25 @@ const hilo = {
 
     maps({ settings, x, y, kernels }, { i }) {
         const { E } = settings, { high } = this.split(settings), N = E * E;
-        const told = (title, map) => ({ title, data: spectrum(map, E), columns: E, kind: "grey", apart: true });
-        const of = (name, all, channel) => {
+        const frequencies = (title, map, of) => ({ ...plane(title, spectrum(map, E), "grey",
+            `The frequencies of ${of}, frequency 0 in the middle, on a logarithmic scale.`), apart: true });
+        const of = (name, all, channel, says) => {
             if (!all) return [];
             const output = channel_of(y, HILO, channel);
             return [
-                { title: `${name}: kernel`, data: row_of(all, N, i), columns: E, kind: "signed" },
-                { title: `${name}: output`, data: output, columns: E, kind: "grey" },
-                told(`${name}: spectrum`, output),
+                plane(`${name}: kernel`, row_of(all, N, i), "signed", says),
+                plane(`${name}: output`, output, "grey", OUTPUT),
+                frequencies(`${name}: spectrum`, output, "this output"),
             ];
         };
-        const first = of("Hi-Fi", kernels.high, 0), second = of("Lo-Fi", kernels.low, high * HILO / HEADS);
-        return [...first, told("spectrum going in", channel_of(x, HILO, CENTRE)), ...second];
+        const first = of("Hi-Fi", kernels.high, 0, "Hi-Fi: the weights of the tokens in the query's window."),
+            second = of("Lo-Fi", kernels.low, high * HILO / HEADS,
+                "Lo-Fi: the weights of the means of all windows; the tokens of a window have the same weight.");
+        return [...first, frequencies("spectrum going in", channel_of(x, HILO, CENTRE), "the values"), ...second];
     },
 };
 
-/* log |F| of a map of even side less its mean, frequency 0 in the middle. */
+/* log |F| of a map of even side minus its mean, frequency 0 in the middle. */
 function spectrum(map, E) {
     const mean = map.reduce((a, b) => a + b, 0) / map.length, turn = 2 * Math.PI / E;
     const re = new Float64Array(E * E), im = new Float64Array(E * E);
@@ -561,7 +634,32 @@ function spectrum(map, E) {
     });
 }
 
-const scenes = { lisa, structsa, elsa, chopd, hilo };
+/* ---- all operators ---------------------------------------------------------------------------------- */
+
+/* Name, as in figures/gap/gap-choices.tsv; options; sizes, and tensors left out, for C channels. */
+const layers = [
+    ["7×7 windows", "msa --window 7 --heads 3", C => "-b_qkv -b_o -rpe"],
+    ["ELSA, K = 7", "elsa --kernel 7 --heads 3", C => "-b_qkv -b_o"],
+    ["ChoP'D", "chopd", C => `D=${C} R=${C} G=4 S=24`],
+    ["LiSA, D = 16", "lisa --heads 6", C => "D=16 -b_qkv -b_o"],
+    ["HiLo, s = 2", "hilo --heads 3", C => "-h_qkv_b -h_proj_b -l_q_b -l_kv_b -l_proj_b"],
+    ["self-attention", "msa --heads 3", C => "-b_qkv -b_o -rpe"],
+    ["StructSA, D = 4", "structsa --kernel 3x3 --heads 3", C => "D=4 -b_qkv -b_o"],
+];
+
+const gap = {
+    controls: [
+        range("E", "side of the grid", 7, 224, 7, 14, { words: E => `${E}, N = ${E * E}` }),
+        range("C", "channels C", 24, 768, 24, 96),
+        choice("form", "implementation", ["naive", "plain", "fast"], "fast"),
+    ],
+
+    /* Multiply-adds of one layer of each operator. */
+    work: (library, { E, C, form }) => layers.map(([name, options, more]) =>
+        ({ name, work: library.count(`${options} --grid ${E}x${E}`, form, `B=1 C=${C} ${more(C)}`) })),
+};
+
+const scenes = { msa, lisa, structsa, elsa, chopd, hilo, gap };
 
 if (typeof module !== "undefined")
-    module.exports = { scenes, draw_picture, shrink, fill, fill_noise };
+    module.exports = { scenes, running_softmax, draw_picture, shrink, fill, fill_noise };

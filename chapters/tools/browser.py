@@ -2,8 +2,8 @@
 
 browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window? Do
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
-their controls? Each question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped:
-..." with the reason."""
+their controls, to the pointer and to links? Each question is one line, "ok - ...", "not ok - ..." below the places
+where it failed, or "skipped: ..." with the reason."""
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
 from check import answer
@@ -71,26 +71,68 @@ function pause() {
     });
 }
 
-/* Uses a live figure: it shows its maps once it is in sight, a click on one moves the query, and each control
- * changes them, except the form, which changes no more than the last digits. */
+/* Uses a live figure: it shows its maps once it is in sight, a click on one moves the query, the pointer shows an
+ * entry, a step shows one map, a link sets it, and each control changes the maps, except the form, which changes no
+ * more than the last digits.  The running softmax reaches its result; the bars of all operators are sorted. */
 async function use_figure(figure, name) {
     const state = () => ({ query: figure.live.query, maps: figure.live.maps.map(({ data }) => [...data]) });
     const same = (a, b, error) => a.length === b.length && a.every((map, n) => map.length === b[n].length &&
         map.every((value, i) => Math.abs(value - b[n][i]) <= error * Math.max(1, Math.abs(value))));
-    const after = async (what, doing) => {
+    const check = (good, what) => { if (!good) wrong.live.push(`${name}: ${what}`); };
+    const after = async (what, doing, until = () => true) => {
         let shown = false;
         figure.addEventListener("shown", () => { shown = true; }, { once: true });
         doing();
-        for (let n = 0; n < 20000 && !shown; n++) await pause();
-        if (!shown) throw `${what}: nothing is shown: ${figure.querySelector(".said").textContent}`;
+        for (let n = figure.live ? 18000 : 0; n < 20000 && !(shown && until()); n++) await pause();
+        if (!shown || !until()) throw `${what}: nothing is shown: ${figure.querySelector(".said").textContent}`;
         return state();
     };
     let before = await after("in sight", () => figure.scrollIntoView());
-    const map = figure.querySelectorAll(".map")[1], { left, top, width, height } = map.getBoundingClientRect();
-    const at = { clientX: left + 0.3 * width, clientY: top + 0.3 * height }, { E } = figure.live.settings;
-    const { query, maps } = await after("a click", () => map.dispatchEvent(new PointerEvent("pointerdown", at)));
-    if (query.y !== Math.floor(0.3 * E) || query.x !== query.y || same(before.maps, maps, 0))
-        wrong.live.push(`${name}: a click leads to the query ${query.y}, ${query.x}`);
+    const page = figure.ownerDocument, all = selector => [...figure.querySelectorAll(selector)];
+    const follow = words => {
+        const link = page.createElement("a");
+        link.href = "#live?" + words;
+        page.body.append(link);
+        link.click();
+        link.remove();
+    };
+    const first = figure.live.settings.E, other = all(".map").length ? 8 : 28;
+    await after("a link", () => follow(`unknown=1&i=1,2&E=${other}`), () => figure.live.settings.E === other);
+    const { y, x } = figure.live.query || { y: 1, x: 2 }, { top: place } = figure.getBoundingClientRect();
+    check(y === 1 && x === 2 && page.activeElement === figure && Math.abs(place) < 900,
+        `a link leads to the query ${y}, ${x}, at ${place} px`);
+    const { y: row, x: column } = before.query || {};
+    await after("a link back", () => follow(`E=${first}&i=${row},${column}`), () => figure.live.settings.E === first);
+    if (all(".map").length) {
+        const map = all(".map")[1], { left, top, width, height } = map.getBoundingClientRect();
+        const at = { clientX: left + 0.3 * width, clientY: top + 0.3 * height }, entry = Math.floor(0.3 * first);
+        const { query, maps } = await after("a click", () => map.dispatchEvent(new PointerEvent("pointerdown", at)));
+        check(query.y === entry && query.x === entry && !same(before.maps, maps, 0),
+            `a click leads to the query ${query.y}, ${query.x}`);
+        for (const to of [2, 4]) {
+            const moved = { clientX: left + (to + 0.5) * width / first, clientY: top + 1.5 * height / first };
+            map.dispatchEvent(new PointerEvent("pointermove", moved));
+            const value = +state().maps[1][first + to].toPrecision(3), words = all(".value")[0].textContent;
+            check(words.endsWith(`row 1, column ${to}: ${value}`), `the pointer at 1, ${to} shows "${words}"`);
+        }
+        const steps = all(".steps button"), visible = () => all(".maps > div").filter(map => map.offsetHeight).length;
+        for (const n of steps.keys()) {
+            await after("a step", () => steps[n].click());
+            const last = n === steps.length - 1, says = all(".said")[0];
+            check(visible() === (last ? steps.length : 2) && (last || says.offsetHeight > 0),
+                `${steps[n].textContent} shows ${visible()} maps and "${says.textContent}"`);
+        }
+    }
+    if (all(".running").length) {
+        for (const read of [1, 2]) if (!all(".running")[0].textContent.includes("o / s"))
+            await after("the next tile", () => all(".running button")[0].click());
+        const words = all(".running")[0].textContent;
+        check(words.includes("1.437549.375") && words.includes("34.35; computed all at once it is 34.35"),
+            `the running softmax of 1, 3, 2, 5 shows "${words}"`);
+    }
+    const bars = all(".bar").map(bar => bar.getBoundingClientRect().width);
+    check(bars.every((wide, n) => wide > 1 && wide >= (bars[n - 1] || 0)) && all("td").every(cell => cell.textContent ||
+        cell.closest(".tiles")), "a bar or a time is missing, or out of order");
     for (const label of figure.querySelector(".controls").querySelectorAll("label")) {
         const control = label.querySelector("input, select"), words = label.firstChild.textContent || label.textContent;
         if (control.type === "file") continue;
@@ -231,7 +273,7 @@ def browse(folder, named):
         'console': f'its {seen} pages load without a message on the console',
         'picture': 'all pictures are drawn',
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
-        'live': 'each live figure answers to a click and to its controls',
+        'live': 'each live figure answers to a click, the pointer, steps, links and its controls',
         'label': f'no label of its {drawn} drawings is clipped or lies on another in DejaVu'}
     return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
                        for kind, question in questions.items()])

@@ -1,9 +1,10 @@
 """check.py -- are the pages true to the sources, to the tests and to each other?
 
-Of a page: its excerpts and tables are those of their files; its relative links lead somewhere, also in the bound book;
-book.md lists it.  The tests in the tables of claims passed in the last run.  Of a statement table: columns and verdicts
-are complete, no statement stands twice, and each test exists; so do those of chapters/errata.md.  Each question is one
-line, "ok - ..." or "not ok - ...", below the places where it failed.
+Of a page: its excerpts and tables are those of their files; its relative links lead somewhere, also in the bound book,
+and those that set a live figure name its controls; the figures that it mentions exist; book.md lists it.  The tests in
+the tables of claims passed in the last run.  Of a statement table: columns and verdicts are complete, no statement
+stands twice, and each test exists; so do those of chapters/errata.md.  Each question is one line, "ok - ..." or
+"not ok - ...", below the places where it failed.
 """
 import difflib, glob, os, re
 from weave import CLAIMS, Wrong, cells_of, claim_rows, lines_of, suite_of, suites, test_addresses, tests_of, text_of, woven
@@ -56,6 +57,18 @@ def anchors(lines):
             yield re.sub(r'[^\w -]', '', text).replace(' ', '-')
 
 
+def broken_setting(page, words):
+    """A sentence about the mistake in a link that sets the live figure of a page (#live?alpha=1&i=3,5), or None."""
+    scene = re.search(r'^<!-- live: (\w+) -->', '\n'.join(lines_of(page)), re.M)
+    if not scene:
+        return f'{page} has no live figure'
+    code = re.search(rf'^const {scene[1]} = {{.*?^}};', '\n'.join(lines_of('chapters/live/scenes.js')), re.M | re.S)
+    keys = re.findall(r'\b(?:range|choice|flag)\("(\w+)"', code[0]) if code else []
+    keys += ['form', 'picture', 'step', 'i'] if code and ' maps' in code[0] else []
+    unknown = [key for key in re.findall('(?:^|&)([^=&]*)', words) if key not in keys]
+    return f'#live: found {", ".join(unknown)}, expected {", ".join(keys)}' if unknown else None
+
+
 def broken(target, fragment):
     """A sentence about the mistake in a link, or None."""
     if not os.path.exists(target):
@@ -63,6 +76,8 @@ def broken(target, fragment):
     if not fragment:
         return None
     lines = lines_of(target)
+    if fragment.startswith('live?'):
+        return broken_setting(target, fragment[len('live?'):])
     if target.endswith('.md'):
         return None if fragment in anchors(lines) else f'no heading of {target} makes #{fragment}'
     if re.fullmatch('L[0-9]+', fragment) and int(fragment[1:]) <= len(lines):
@@ -82,6 +97,19 @@ def links_lead_somewhere(page):
         if what := broken(target, fragment):
             wrong.append(f'{page}:{number}: {what}')
     return answer(f'{page}: its {len(links)} relative links lead somewhere', wrong)
+
+
+def mentioned_figures_exist(page):
+    """Images that are paragraphs are numbered in each chapter, as pages.py does."""
+    wrong, seen = [], 0
+    for number, text in unfenced(lines_of(page)):
+        for chapter, figure in re.findall(r'\bFigure (\d+)\.(\d+)', text):
+            seen += 1
+            lines = [line for path in glob.glob(f'chapters/{chapter}-*.md') for _, line in unfenced(lines_of(path))]
+            count = sum(bool(re.fullmatch(r'!\[.*\]\(\S*\)', line)) for line in lines)
+            if not 1 <= int(figure) <= count:
+                wrong.append(f'{page}:{number}: found Figure {chapter}.{figure}, expected at most {count}')
+    return answer(f'{page}: the {seen} figures that it mentions exist', wrong)
 
 
 def is_listed(page):
@@ -172,7 +200,7 @@ def check(reports, pages):
     for page in pages:
         good += [excerpts_are_fresh(page), links_lead_somewhere(page)]
         if page.startswith('chapters/'):
-            good.append(is_listed(page))
+            good += [is_listed(page), mentioned_figures_exist(page)]
     good.append(claims_are_proved(CLAIMS, passed))
     for file in sorted(glob.glob('reference/published/*-statements.tsv')):
         good.append(statements_are_accounted_for(file))

@@ -213,7 +213,8 @@ class Page:
             scene = re.match(r'<!-- live: (\w+) -->', mark)
             if scene and self.book.live:
                 self.live = True
-                out.append(raw_block(f'<figure class="live" data-scene="{scene[1]}" hidden></figure>'))
+                times = f' data-times="{html.escape(json.dumps(gap_times()))}"' * (scene[1] == 'gap')
+                out.append(raw_block(f'<figure class="live" data-scene="{scene[1]}"{times} hidden></figure>'))
             elif sole(block, 'Link') and out and kind_of(out[-1]) == 'CodeBlock':
                 out[-1] = box('Div', [out[-1], block], ['excerpt'])
             elif sole(block, 'Image'):
@@ -260,6 +261,15 @@ def origin(folder, name):
     machine = data and re.search(r'# machine: (.*)', data)
     day = data and re.search(r'# measured: ([\d-]*)', data)
     return html.escape(f'{machine[1]}, {day[1]}') if machine and day and day[1] in drawing else None
+
+
+def gap_times():
+    """For the live figure of all operators: machine, day, sides of the grids and milliseconds of the fast forms."""
+    table = text_of('figures/gap/gap-choices.tsv')
+    head, *rows = [line.split('\t') for line in table.splitlines() if re.match('#what|milliseconds', line)]
+    return {'machine': re.search('# machine: (.*)', table)[1], 'measured': re.search('# measured: (.*)', table)[1],
+            'sides': [int(cell.partition('×')[0]) for cell in head[2:]],
+            'milliseconds': {row[1]: [float(cell) for cell in row[2:]] for row in rows}}
 
 
 def code(node):
@@ -553,7 +563,8 @@ def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2,
         body = body[heading.end():]
     top, aside, head = '../' * leaf.count('/'), '', ''
     if kind != 'source':
-        scripts = ['found.js', 'book.js'] + ['live/library.js', 'live/scenes.js', 'live/figure.js'] * live
+        scripts = ['found.js', 'book.js']
+        scripts += [f'live/{name}.js' for name in ('library', 'scenes', 'bars', 'figure')] * live
         head = '<link rel="stylesheet" href="live/live.css">\n' * live
         head += ''.join(f'<script src="{script}" defer></script>\n' for script in scripts)
         pages = {leaf_of(path): name for path, name in book.titles.items() if path != 'book.md'}

@@ -30,11 +30,11 @@ class Print:
         return bare(re.search('<h1>(.*?)</h1>', self.texts[name], re.S)[1])
 
     def target(self, link, name):
-        """Where a link leads in print; None if nowhere."""
+        """Where a link leads in print; None if nowhere, as those that set a live figure."""
         if re.match('[a-z]+:', link):
             return link
         page, _, fragment = link.partition('#')
-        page = page.removesuffix('.html') or name
+        page = '' if fragment.startswith('live?') else page.removesuffix('.html') or name
         return '#' + '--'.join(filter(None, (page, fragment))) if page in self.names else None
 
     def anchored(self, text, name):

@@ -88,11 +88,13 @@ struct scene {
 };
 
 static const struct scene scene[] = {
+    {"msa", "{\"E\":3}", 0, 9, "w_qkv"},
+    {"msa", "{\"E\":3,\"scale\":40}", 0, 9, "w_qkv"},
     {"lisa", "{\"E\":3}", 0, 9, "w_qkv"},
-    {"lisa", "{\"E\":3,\"D\":7,\"tables\":\"drawn\"}", 0, 9, "w_qkv"},
+    {"lisa", "{\"E\":3,\"D\":7,\"tables\":\"random\"}", 0, 9, "w_qkv"},
     {"structsa", "{\"E\":3}", 0, 9, "w_qkv"},
     {"structsa", "{\"E\":3,\"K\":5,\"D\":3,\"detectors\":\"centre and surround, by hand\"}", 0, 9, "w_qkv"},
-    {"structsa", "{\"E\":3,\"detectors\":\"drawn\"}", 0, 9, "w_qkv"},
+    {"structsa", "{\"E\":3,\"detectors\":\"random\"}", 0, 9, "w_qkv"},
     {"elsa", "{\"E\":3}", 0, 1, "w_qkv"},
     {"elsa", "{\"E\":3,\"K\":5,\"channel\":\"a ring\"}", 6, 1, "w_qkv"},
     {"elsa", "{\"E\":3,\"K\":3,\"ghost\":false}", 0, 9, "w_qkv"},

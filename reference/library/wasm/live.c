@@ -5,6 +5,7 @@
  *
  *     live_open      "lisa --grid 14x14 --heads 3": creates a problem with these options
  *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, and the tensors that it leaves out
+ *     live_count     the same after the name of a form: returns its multiply-adds, and allocates nothing
  *     live_bind      or sets the shapes of all tensors, "x 1 196 48", one line each
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
  *     live_draw      sets random parameters
@@ -137,22 +138,38 @@ static bool is_left_out(const char *name, void *params)
     return false;
 }
 
-int LIVE(live_shape)(struct live *l)
+/* Sizes and absent tensors, from the text after its first `skip` words. */
+static status set_shape(struct live *l, int skip)
 {
     const char *word[WORDS + 1] = {0};
     char letter[4];
     status s = status_ok();
     int count = words(word, text);
-    for (int w = 0; w < count && !s.code; w++) {
+    for (int w = skip; w < count && !s.code; w++) {
         unsigned long size;
         if (*word[w] != '-' && sscanf(word[w], "%3[A-Za-z0-9]=%lu", letter, &size) == 2)
             s = problem_set_size(&l->problem, letter, size);
     }
     word[count < WORDS ? count : WORDS] = NULL;
-    if (!s.code) s = problem_shape(&l->problem, is_left_out, word);
+    return s.code ? s : problem_shape(&l->problem, is_left_out, word);
+}
+
+int LIVE(live_shape)(struct live *l)
+{
+    status s = set_shape(l, 0);
     if (!s.code) s = problem_draw(&l->problem, 1, &l->parameters);
     if (!s.code) s = allocate(l);
     return report(s);
+}
+
+double LIVE(live_count)(struct live *l)
+{
+    const struct form *form;
+    char name[80];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+    status s = form_named(&form, l->problem.declaration, name, NULL);
+    if (!s.code) s = set_shape(l, 1);
+    return report(s) ? 0 : form_multiply_adds(form, &l->problem);
 }
 
 int LIVE(live_draw)(struct live *l, int seed)
