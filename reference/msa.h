@@ -52,11 +52,11 @@
  *
  * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is sqrt(c), the width of one head.
  *
- * Swin drops the shift if one window is the whole grid; here it is kept.  Swin's public code stores the table of one
- * window, (2s-1)^2 entries by query minus key.  Reversed along both axes it is the middle of our table, whose other
- * entries are free (tests/pytorch/rename.py converts).  Swin masks pairs across the seam with -100, we with -inf.  The
- * difference is below the rounding of float unless a score across the seam exceeds the largest one on the query's own
- * side by more than 83: such a key has the weight e^(excess - 100) there and none here.
+ * Swin drops the shift if a window covers the shorter side of the grid; here it is kept.  Swin's public code stores the
+ * table of one window, (2s-1)^2 entries by query minus key.  Reversed along both axes it is the middle of our table,
+ * whose other entries are free (tests/pytorch/rename.py converts).  Swin masks pairs across the seam with -100, we with
+ * -inf.  The difference is below the rounding of float unless a score across the seam exceeds the largest one on the
+ * query's own side by more than 83: such a key has the weight e^(excess - 100) there and none here.
  *
  * ELSA's App. C doubles the heads and does not say how its matrices are indexed.  Here every channel has rows of its
  * own, over the offsets of the grid; this equals doubled heads if the rows are equal over each half of a head's
