@@ -813,7 +813,8 @@ def rates(run, runs):
 
 
 PROFILED = {"litv2-s": ("LITv2-S", "hilo", "HiLo"), "elsa-swin-t": ("ELSA-Swin-T", "elsa", "ELSA"),
-            "lisanet-i-t": ("LiSANet-I-T", "lisa", "LiSA"), "structvit-s-4-1": ("StructViT-S-4-1", "structsa", "StructSA"),
+            "lisanet-i-t": ("LiSANet-I-T", "lisa", "LiSA"),
+            "structvit-s-4-1": ("StructViT-S-4-1", "structsa", "StructSA"),
             "chopd-former-15m": ("ChoP’D Former", "chopd", "ChoP’D")}
 
 
@@ -868,7 +869,8 @@ def networks_share(run):
 
 
 Chapter("networks", networks_tables, (), {"networks-profile": networks_profile, "networks-share": networks_share},
-        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum"))
+        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes",
+                 "networks-spectrum"))
 
 
 # ---- ladders of chapters 0 and 1 -------------------------------------------------------------------------------------
