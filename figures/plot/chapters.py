@@ -812,6 +812,43 @@ def rates(run, runs):
                    f"{float(cost) / float(work):.2f}") for network, grid, rate, prints, work in rows])
 
 
+PROFILED = {"litv2-s": ("LITv2-S", "hilo", "HiLo"), "elsa-swin-t": ("ELSA-Swin-T", "elsa", "ELSA"),
+            "lisanet-i-t": ("LiSANet-I-T", "lisa", "LiSA"),
+            "structvit-s-4-1": ("StructViT-S-4-1", "structsa", "StructSA"),
+            "chopd-former-15m": ("ChoP’D Former", "chopd", "ChoP’D")}
+
+
+def networks_profile(run):
+    """Stacked shares of a network's steps: of the time, and below of the multiply-adds."""
+    table, left, unit = run.read("networks-profile"), 190, 520
+    colours = {"operator": BLUE, "mlp": WRITTEN[ORANGE], "others": FAINT}
+    sheet = Sheet("Where the time of a network goes, and its multiply-adds", high=514, foot=[
+        "Thick: share of the time.  Thin: share of the multiply-adds.  One image of 224×224 pixels, one thread, float.",
+        "Naive and fast: form of the operator.  ChoP’D is token mixer and MLP in one.", table.measured()])
+    sheet.legend([("the operator", BLUE), ("MLPs", ORANGE), ("all other steps", FAINT)])
+    rows = [(name, form, operator) for name, (_, operator, _) in PROFILED.items() for form in ("fast", "naive")
+            if table.where(network=name, form=form)]
+    sheet.line([(left, 78), (left, 80 + 52 * len(rows))], INK, 0.7)
+    for n, (name, form, operator) in enumerate(rows):
+        y = 84 + 52 * n
+        steps = {row["step"]: row for row in table.where(network=name, form=form)}
+        sheet.write(PROFILED[name][0], left - 10, y + 13, 14, anchor="right")
+        sheet.write(f"{PROFILED[name][2]} {form}, {seconds(float(steps['all']['time_seconds']))}", left - 10, y + 31, 12,
+                    FAINT, "right")
+        for k, column in enumerate(("time_seconds", "multiply_adds")):
+            whole, x = float(steps["all"][column]), left
+            shares = {"operator": float(steps[operator][column]) / whole,
+                      "mlp": float(steps["mlp"][column]) / whole if "mlp" in steps else 0}
+            shares["others"] = 1 - sum(shares.values())
+            for part, share in shares.items():
+                high = 26 if k == 0 else 12
+                sheet.fill(x, y + 28 * k, unit * share, high, colours[part])
+                if k == 0 and share > 0.06:
+                    sheet.write(f"{100 * share:.0f} %", x + 8, y + 13, 13, WHITE)
+                x += unit * share
+    return sheet
+
+
 def networks_share(run):
     """Lines are multiply-adds, by formula; dots are time, where it was measured."""
     table = run.read("networks-share")
@@ -831,8 +868,9 @@ def networks_share(run):
     return sheet
 
 
-Chapter("networks", networks_tables, (), {"networks-share": networks_share}, pictures(
-    "networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum"))
+Chapter("networks", networks_tables, (), {"networks-profile": networks_profile, "networks-share": networks_share},
+        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes",
+                 "networks-spectrum"))
 
 
 # ---- ladders of chapters 0 and 1 -------------------------------------------------------------------------------------
