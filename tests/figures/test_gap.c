@@ -220,9 +220,9 @@ TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
     }
 }
 
-/* Chapter 6, "By hand": 64 channels, one head; windows of 4 x 4 tokens against keys pooled by 2 x 2.  For each token and
- * channel, the multiply-adds of the tuned forms, and the two forms' common count at the crossing N = s^2 w^2 +
- * (s^2 - 1) C = 256.  Would fail with one projection more, or with keys for each token. */
+/* Chapter 6, "By hand": 64 channels, one head; windows of 4 x 4 tokens against keys pooled by 2 x 2.  Multiply-adds of
+ * the tuned forms for each token and channel, and their common count at the crossing N = s^2 w^2 + (s^2 - 1) C = 256.
+ * Would fail with one projection more, or with keys for each token. */
 TEST(crossing_by_hand)
 {
     static const struct layer windowed = {.d = &msa, .options = "--heads 1 --window 4", .sizes = "",
