@@ -16,7 +16,8 @@ import fits
 import tiles
 from fits import Table
 from panels import BYTES, CHAIN, FORMS, SCALAR, TIMES, counts, scaled, scaling, seconds, steps, thousands, tics
-from sheet import BLACK, BLUE, FAINT, FIGURES, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
+from sheet import (BLACK, BLUE, EDGE, FAINT, FIGURES, GREEN, GRID, INK, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WHITE,
+                   WRITTEN, Sheet)
 
 CHAPTERS, SLIDES = {}, {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
@@ -293,9 +294,10 @@ def count_direct(run, grids):
     read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
     with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
         lines = [line.split("\t") for line in file.read().splitlines()]
+    column = next(row.index("multiply_adds") for row in lines if "multiply_adds" in row)
     for row in lines:
         if row[2:3] == ["direct"]:
-            row[-2] = str(int(row[-2]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
+            row[column] = str(int(row[column]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
     run.write("chopd", map("\t".join, lines))
 
 
@@ -683,6 +685,50 @@ def gap_factors(run):
     return sheet
 
 
+def viridis(share):
+    """The colour of a share of the palette, from 0 to 1, as plot.gp has it."""
+    stops = (0x440154, 0x46327e, 0x365c8d, 0x277f8e, 0x1fa187, 0x4ac16d, 0xa0da39, 0xfde725)
+    at = max(0, min(1, share)) * (len(stops) - 1)
+    n = min(int(at), len(stops) - 2)
+    return sum(round((stops[n] >> bits & 255) * (n + 1 - at) + (stops[n + 1] >> bits & 255) * (at - n)) << bits
+               for bits in (16, 8, 0))
+
+
+def gap_heat(run):
+    """Time of each operator's layer on each grid.  The colour is the ratio to the fastest of the column."""
+    table = run.read("gap-choices")
+    rows = table.where(what="milliseconds")
+    grids = [column for column in rows[0] if "×" in column]
+    left, top, wide, high, most = 176, 112, 112, 50, 100
+    sheet = Sheet("Time of one layer in milliseconds, by operator and grid", 760, top + high * len(rows) + 130, foot=[
+        "Small numbers and colours: how many times as long as the fastest operator of the column, which has a frame.",
+        "96 channels with projections, 3 heads (LiSA: 6), one image, one thread, float, fast forms.", table.measured()])
+    for n, grid in enumerate(grids):
+        x, fastest = left + wide * n, min(float(row[grid]) for row in rows)
+        sheet.write(grid, x + wide / 2 - 2, top - 36, anchor="center")
+        N = math.prod(map(int, grid.split("×")))
+        sheet.write(f"N = {N:,}".replace(",", " "), x + wide / 2 - 2, top - 15, 12, FAINT, "center")
+        for m, row in enumerate(rows):
+            y, ratio = top + high * m, float(row[grid]) / fastest
+            share = 1 - math.log(ratio) / math.log(most)
+            letters = EDGE if share > 0.55 else LIGHT
+            sheet.fill(x, y, wide - 4, high - 4, viridis(share))
+            sheet.write(row[grid], x + wide / 2 - 2, y + 16, 15, letters, "center")
+            sheet.write(f"{ratio:.1f}×" if 1 < ratio < 9.95 else f"{ratio:.0f}×", x + wide / 2 - 2, y + 34, 11, letters,
+                        "center")
+            if ratio == 1:
+                sheet.outline(x - 1, y - 1, wide - 2, high - 2, INK, 5)
+    for m, row in enumerate(rows):
+        sheet.write(row["operator"], 16, top + high * m + high / 2 - 2)
+    x, y, step = left, top + high * len(rows) + 22, 2
+    for n in range(0, 100, step):
+        sheet.fill(x + 3 * n, y, 3 * step + 0.5, 14, viridis(1 - n / 100))
+    for ratio in (1, 3, 10, 30, 100):
+        sheet.write(f"{ratio}×" + " and more" * (ratio == most), x + 300 * math.log(ratio) / math.log(most), y + 26, 12,
+                    FAINT, "left" if ratio == most else "center")
+    return sheet
+
+
 def gap_slide(run, quantity):
     sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
     gap_panel(sheet, run.read("gap"), quantity, 130, 50, 850, size=22, weight=4, dot=0.8)
@@ -772,7 +818,8 @@ def roofline(run, slide=False):
 
 
 Chapter("gap", gap_tables, (), {
-    "gap": gap, "gap-factors": gap_factors, "roofline": roofline, "gap-resolution": gap_resolution,
+    "gap": gap, "gap-factors": gap_factors, "gap-heat": gap_heat, "roofline": roofline,
+    "gap-resolution": gap_resolution,
     "gap-blocks-work": gap_blocks("work", "LiSA’s Fig. 4a by our forms: multiply-adds of one layer"),
     "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
     "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
