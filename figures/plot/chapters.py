@@ -28,8 +28,6 @@ class Chapter:
     def __init__(self, name, tables, layers, *drawings, derived=lambda run: None, files=()):
         self.tables, self.layers, self.derived, self.files = tables, layers, derived, files or (name,)
         self.drawings = {figure: layout for group in drawings for figure, layout in group.items()}
-        if layers:
-            self.drawings[name + "-cuda"] = lambda run: requests(run.read(name + "-cuda"))
         CHAPTERS[name] = self
 
 
@@ -39,7 +37,7 @@ def pictures(*names):
 
 
 def scalings(chapter, quantities, lines, layer, remarks, **options):
-    """A chapter's time, memory and work against N; time has the chapter's name."""
+    """A chapter's time and memory against N; time has the chapter's name."""
     def drawn(quantity):
         return lambda run: scaling(run.read(chapter), quantity, lines, layer, remarks.get(quantity, ""), **options)
     return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
@@ -81,13 +79,14 @@ def attention_error(run):
 
 
 Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
-        {"attention-error": attention_error})
+        {"attention-error": attention_error,
+         "attention-cuda": lambda run: requests(run.read("attention-cuda"))})
 
 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
-    """Time, memory and work against N; the naive forms, which also vouch for the others, in the first half only."""
+    """Time and memory against N; the naive forms, which also vouch for the others, in the first half only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
@@ -142,7 +141,7 @@ def lisa_error(run):
 
 
 Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
-        scalings("lisa", "time memory work", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
+        scalings("lisa", "time memory", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
                  chains=[("eq10", CHAIN)]),
         {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
 
@@ -183,8 +182,7 @@ STRUCTSA = {"d8/naive": ("naive, D = 8", VERMILION, 2.5), "d1/naive": ("naive, D
             "d8/fast": ("fast, D = 8", BLUE, 2.5), "d1/fast": ("fast, D = 1", BLUE, 1),
             "msa/fast": ("self-attention", BLACK, 1.5)}
 STRUCTSA_REMARKS = {"time": lambda sweep: sweep.overtakes("d8") + "  Thin: D = 1; thick: D = 8.",
-                    "memory": "Thin: D = 1; thick: D = 8.",
-                    "work": "Thin: D = 1; thick: D = 8.  With D = 1 plain and fast cost what self-attention costs."}
+                    "memory": "Thin: D = 1; thick: D = 8."}
 
 
 def structsa_shape(run):
@@ -214,7 +212,7 @@ def structsa_shape(run):
 
 Chapter("structsa", structsa_tables,
         ["structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o"],
-        scalings("structsa", "time memory work", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
+        scalings("structsa", "time memory", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
                  chains=[("d8", CHAIN)]),
         {"structsa-shape": structsa_shape}, pictures("structsa-kernels", "structsa-motion"))
 
@@ -241,8 +239,7 @@ ELSA = {"dense/naive": ("N×N (Eq. 4), K = 7", ORANGE, 1.5), "k7/naive": ("naive
         "k7/fast": ("fast, K = 7", BLUE, 2.5), "k3/fast": ("fast, K = 3", BLUE, 1),
         "window/fast": ("7×7 windows", BLACK, 1.5)}
 ELSA_REMARKS = {"time": lambda sweep: sweep.overtakes("k7") + "  Thin lines: K = 3.",
-                "memory": "The naive form unfolds the neighbours, the others read them in place.  Thin lines: K = 3.",
-                "work": "The lines of the three forms coincide: no multiplication is saved.  Thin lines: K = 3."}
+                "memory": "The naive form unfolds the neighbours, the others read them in place.  Thin lines: K = 3."}
 
 
 def elsa_kernel(run):
@@ -262,7 +259,7 @@ def elsa_kernel(run):
 
 
 Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"],
-        scalings("elsa", "time memory work", ELSA, "C = 96, 3 heads, with a ghost head, batch 1", ELSA_REMARKS,
+        scalings("elsa", "time memory", ELSA, "C = 96, 3 heads, with a ghost head, batch 1", ELSA_REMARKS,
                  chains=[("k7", CHAIN)]),
         {"elsa-kernel": elsa_kernel}, pictures("elsa-border", "elsa-filters"))
 
@@ -305,8 +302,7 @@ CHOPD = {"dfc/naive": ("DFC, naive", VERMILION, 1), "chopd/naive": ("ChoP'D, nai
          "chopd/direct": ("direct", PURPLE, 2.5), "chopd/plain": ("plain", GREEN, 2.5),
          "dfc/fast": ("CP factors, fast", BLUE, 1), "chopd/fast": ("ChoP'D, fast", BLUE, 2.5)}
 CHOPD_REMARKS = {"time": "Naive to direct: in factors.  Direct to plain: the integral image.",
-                 "memory": "Naive forms hold W_{imncd}: N^2 C D numbers.  Direct and plain lie on each other.",
-                 "work": "Direct is counted for its random boxes.  Naive forms compute W_{imncd}, then apply it."}
+                 "memory": "Naive forms hold W_{imncd}: N^2 C D numbers.  Direct and plain lie on each other."}
 CHOPD_CHAINS = ("naive", "direct"), ("direct", "plain", "fast")
 
 
@@ -384,7 +380,7 @@ Chapter("chopd", chopd_tables,
         ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2",
          "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
          "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
-        scalings("chopd", "time memory work", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
+        scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
         {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
 
@@ -526,7 +522,7 @@ def hilo_cost(run):
 Chapter("hilo", hilo_tables,
         ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
          "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
-        scalings("hilo", "time memory work", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
+        scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
             "time": lambda sweep: sweep.overtakes("s2"),
             "memory": "Self-attention runs with windows on one line."}, chains=[("s2", CHAIN)]),
         {"hilo-parts": hilo_parts, "hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost},
