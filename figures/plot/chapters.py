@@ -37,14 +37,14 @@ def pictures(*names):
 
 
 def scalings(chapter, quantities, lines, layer, remarks, **options):
-    """A chapter's time and memory against N; time has the chapter's name."""
+    """A figure for each quantity against N.  That of time is named like the chapter."""
     def drawn(quantity):
         return lambda run: scaling(run.read(chapter), quantity, lines, layer, remarks.get(quantity, ""), **options)
     return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
 
 
 def requests(table):
-    """A chapter's counts of what CUDA versions ask of the memory."""
+    """The memory requests of a chapter's CUDA versions."""
     columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
                ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
     groups = [(note, [(row["version"], row) for row in rows]) for note, rows in table.sections]
@@ -86,7 +86,7 @@ Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
-    """Time and memory against N; the naive forms, which also vouch for the others, in the first half only."""
+    """Time and memory against N.  Naive forms and the comparison with them: on small grids only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
@@ -287,7 +287,7 @@ def chopd_tables(run):
 
 
 def count_direct(run, grids):
-    """The formula of form direct is a bound: each box covers the grid.  Its rows get the count for the random boxes."""
+    """Replace form direct's formula, for boxes that cover the grid, by the count for the random boxes."""
     read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
     with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
         lines = [line.split("\t") for line in file.read().splitlines()]
@@ -470,7 +470,7 @@ def hilo_layers(run):
 
 
 def hilo_alpha(run):
-    """Time and multiply-adds against Lo-Fi's heads; a panel for each grid, its numbers over those of no head at all."""
+    """Time and multiply-adds against the number of Lo-Fi heads, relative to none; a panel for each grid."""
     table = run.read("hilo-alpha")
     sheet = Sheet("One layer against the share of its heads, over that of windows alone", high=450, foot=[
         "768 channels, s = 2, batch 1, one thread, float.  Bars: quartiles.", table.measured()])
@@ -554,7 +554,7 @@ IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0
 
 
 def gap_tables(run):
-    """The gap itself is worked out of the chapters' tables.  Here: the forms where N is small; all fast forms as one
+    """gap_derived computes the gap from the chapters' tables.  Here: the forms where N is small; all fast forms as one
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
@@ -629,7 +629,7 @@ GAP_PANELS = {"algorithm": ("algorithm", (0.2, 3e4), "time, naive over plain: th
 
 
 def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=13, **style):
-    """One factor between two forms against N, and at the end of each line its value there."""
+    """One factor between two forms against N.  Each line ends with its last value."""
     column, y, heading = GAP_PANELS[quantity]
     panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids",
                         xtics=tics((16, 128, 1024, 8192)),
@@ -736,7 +736,7 @@ BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of
 
 
 def gap_blocks(quantity, title):
-    """LiSA's Fig. 4 by our fast forms."""
+    """LiSA's Fig. 4 for our fast forms."""
     def remark(sweep):
         if quantity == "memory":
             return "No fast form holds a map, so that nothing here is quadratic."
