@@ -63,7 +63,7 @@ class Run:
         print("  " + what, file=sys.stderr)
 
     def read(self, name):
-        """A table of any chapter: made just now, or before, or committed."""
+        """A table of any chapter: of this run, an earlier one or the repository."""
         for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
             if os.path.exists(place(folder, name + ".tsv")):
                 return fits.Table(place(folder, name + ".tsv"))
@@ -115,7 +115,7 @@ class Run:
         self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
     def sweep(self, series, words, each=75, repeats=50):
-        """Rows of one series, its name before each, with at most `repeats` runs in the each-th part of the budget."""
+        """Add the rows of a series to the table: at most `repeats` runs in 1/`each` of the budget."""
         self.say(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
                             f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
@@ -150,7 +150,7 @@ class Run:
 
 
 def redraw(name, options):
-    """All of one chapter, and its files into the output folder."""
+    """Make all files of one chapter in the output folder."""
     chapter, start = chapters.CHAPTERS[name], time.time()
     print(f"figures of {name}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:

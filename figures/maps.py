@@ -132,7 +132,7 @@ def picture(number, disc=(13.5, 13.5, 9)):
 
 
 def tents(to, size):
-    """[to, size]: the weights of bilinear interpolation, of wider tents where an axis shrinks; borders are held."""
+    """[to, size]: the weights of bilinear interpolation; tents are wider if an axis shrinks, borders repeat."""
     scale = to / size
     centre = (np.arange(to) + 0.5) / scale - 0.5
     weights = np.maximum(0, 1 - np.abs(np.arange(size) - centre[:, None]) * min(scale, 1))
@@ -140,20 +140,20 @@ def tents(to, size):
 
 
 def unfold(plane, window):
-    """[N, M]: what a window around each token holds, 0 off the grid."""
+    """[N, M]: the numbers in a window around each token, 0 off the grid."""
     padded = np.pad(plane, [(w // 2, w // 2) for w in window])
     return np.lib.stride_tricks.sliding_window_view(padded, window).reshape(plane.size, -1)
 
 
 def surroundings(pixels, length_one=False):
-    """x [N, 9]: the 3 x 3 pixels around each, less the mean of the image (or video, a frame at a time)."""
+    """x [N, 9]: the 3 x 3 pixels around each pixel of a frame, less the mean of the image or video."""
     frames = pixels.reshape(-1, *pixels.shape[-2:])
     x = np.concatenate([unfold(frame, (3, 3)) for frame in frames]) - pixels.mean()
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if length_one else x
 
 
 def magnitudes(a):
-    """Of the Fourier transform of tokens [B, n n, c]: [B, n, n, c], frequency zero in the middle."""
+    """[B, n, n, c]: of the Fourier transform of tokens [B, n n, c], frequency zero in the middle."""
     edge = math.isqrt(a.shape[1])
     planes = a.reshape(-1, edge, edge, a.shape[2]).astype(float)
     return np.abs(np.fft.fftshift(np.fft.fft2(planes, axes=(1, 2)), axes=(1, 2)))
@@ -304,7 +304,7 @@ def hand_made(width, columns):
 
 
 def read_kernels(looks, C, seen, operator, given):
-    """kappa [N, N]: the output of each token for an impulse in the value at each, C - seen of them a run."""
+    """kappa_ij: the output of token i for an impulse in the value of token j, C - seen tokens j per run."""
     N = len(looks)
     image, impulse = np.arange(C) < seen, np.arange(C) >= seen
     w = np.concatenate([np.diag(part.astype(float)) for part in (image, image, impulse)])
@@ -627,8 +627,8 @@ def convolution_tensor(kernel, channels=1, edge=4, C=8):
 
 
 def sweep(tensor, factors):
-    """Alternating least squares: the best of each factor in turn, the others held.  Then each term is shared out, so
-    that its factors have one length."""
+    """Alternating least squares: the best of each factor in turn, the others fixed.  Then the factors of each term are
+    scaled to one length."""
     factors, axes = list(factors), range(tensor.ndim)
     for axis in axes:
         others = [a for a in axes if a != axis]
@@ -642,8 +642,8 @@ def sweep(tensor, factors):
 
 
 def decompose(tensor, factors, sweeps):
-    """The factors after this many sweeps, or once they are near enough; their error; and the number of sweeps.  Each
-    sweep goes on in its direction, farther the later it is, where that lowers the error."""
+    """The factors after `sweeps` sweeps, or once their error is at most ENOUGH; the error; the number of sweeps.  Sweep
+    n takes a step sqrt(n) times as long if that lowers the error."""
     def distance(found):
         return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=PAIRWISE))
     for n in range(1, sweeps + 1):

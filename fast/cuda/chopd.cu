@@ -10,12 +10,12 @@
  *           boxes: a request of a warp can touch 32 sectors.
  *   cuda2   The tokens of a component are contiguous (a plane).  Adjacent threads are adjacent tokens with the same
  *           box: a request touches 4 sectors, or 5 if not aligned.
- *   cuda3   Prefix sums along rows, by shuffles in a warp; then sums down the columns of what lies between the left and
- *           right edge of a box.  All boxes cost the same, at most 9 numbers per token and box.
+ *   cuda3   Prefix sums along rows, by shuffles in a warp.  They give each row's sum inside a box; these are summed
+ *           down the columns.  A box of any size reads or writes at most 9 sums per token.
  *   cuda4   A block keeps a plane in shared memory for all steps: z is read once and written once.
- *   cuda5   A thread takes ROWS tokens of a column: the sums at the lower end of one are those at the upper end of the
- *           next.  For 4 tokens, a box takes 10 reads of shared memory instead of 16.
- *   cuda6   Planes of less than 32 columns share a warp: 2 of 14 x 14, 4 of 7 x 7.  Bank conflicts between them cost no
+ *   cuda5   A thread takes ROWS tokens of a column.  Each token reuses two of the four sums of the token above.  For 4
+ *           tokens, a box takes 10 reads of shared memory instead of 16.
+ *   cuda6   Planes of at most 16 columns share a warp: 2 of 14 x 14, 4 of 7 x 7.  Bank conflicts between them cost no
  *           more cycles than separate warps.
  *
  * Failed: a table of prefix sums along both axes.  On 64 x 64 tokens a mean over one token was off by 2500 roundings,
@@ -385,7 +385,7 @@ __global__ void plane_kept(layer p, array<real> z, reals edges, reals map, reals
         }
         __syncthreads();
 
-        /* Step 4: upper and lower edges, mix and gate.  A token's lower sums are the upper sums of the next. */
+        /* Step 4: upper and lower edges, mix and gate.  b and d of a token are a and c of the next. */
         for (int top = warp * ROWS; top < p.H && column_here; top += warps * ROWS) {
             real sum[ROWS] = {};
             for (int g = 0; g < p.G; g++) {

@@ -147,7 +147,8 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals q
 
 /* ---- cuda1: a thread for each output ---------------------------------------------- */
 
-/* Requests C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, for P pairs of a token and a neighbour on the grid. */
+/* Requests C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers per image, for P pairs of a token and a neighbour on the grid.
+ * Counts here and below are of Eq. 7 with a softmax and a ghost head. */
 __global__ void each_output(problem_of_elsa p, array<real> y, sources from, reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;

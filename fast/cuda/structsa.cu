@@ -479,7 +479,7 @@ problem_of_structsa params_of(const struct structsa_problem *p)
     };
 }
 
-/* Tokens of the larger of both halos; a double, since it may exceed all integers. */
+/* Tokens of the larger of both halos, a double: the product may overflow an integer. */
 double halo_tokens(const problem_of_structsa &p)
 {
     int centres = p.centres.x < CENTRES ? p.centres.x : CENTRES;

@@ -89,7 +89,7 @@ static double rate_since(const struct stopwatch *started, double amount)
 
 static bool agree(const struct best *b) { return b->first > 0 && b->second >= 0.95 * b->first; }
 
-/* Takes a reading, and asks for another one: for `seconds`, then until the best two agree, but not for ever. */
+/* Records a reading.  True if another is needed: for `seconds`, then until the best two agree or time runs out. */
 static bool again(struct best *b, double rate, double seconds)
 {
     double passed = omp_get_wtime() - b->start;
@@ -227,8 +227,8 @@ static int caches_measured(size_t holds[LEVELS - 1], const real *from, size_t mo
     return found;
 }
 
-/* Chooses the bytes read to measure each level: four times the level before, but at most half the level; for memory
- * `most`. */
+/* Chooses the bytes read to measure each level: half the level, or four times the level before if that is less; for
+ * memory `most`. */
 static void find_levels(struct roofs *r, const real *from, size_t most)
 {
     static const char *const name[] = {"L1", "L2", "L3", "memory"};
@@ -360,7 +360,7 @@ static status draw_all(double seconds, size_t most, bool alone)
     return s;
 }
 
-/* Bytes of the largest array: as given, or 1 GiB, but at most a quarter of the memory. */
+/* Bytes of the largest array, in whole pages: `asked`, or else the lesser of 1 GiB and a quarter of the memory. */
 static size_t read_through(const char *asked)
 {
     size_t most = (size_t)1 << 30, quarter = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);

@@ -235,7 +235,7 @@ def case_of(label, case):
 
 
 def ours_once(command, threads, times, *words):
-    """The row that our program prints, by column; again if other programs disturbed it."""
+    """Run our program and return its row, by column.  Repeat a run that was disturbed."""
     for _ in range(5):
         done = subprocess.run([*command, str(times), *words], capture_output=True, text=True,
                               env=environment(threads, False))
@@ -365,7 +365,7 @@ def best_way(seen, threads):
 
 
 def impossible_speedup(seen, threads):
-    """Times of a busy machine, in words, or None: two threads are at most twice as fast as one."""
+    """A message if two threads are more than FASTEST times as fast as one, as on a busy machine; or None."""
     ours = [label for n, label in seen if n == 1 and label.startswith("ours")]
     for label in ours + ["PyTorch"] if {1, 2} <= set(threads) else []:
         one, two = (median_ms(seen[n, label if label in ours else best_way(seen, n)]) for n in (1, 2))
@@ -395,8 +395,8 @@ def machine_rates(build):
 
 
 def arithmetic(work, additions, powers, ports):
-    """Seconds on one core: products at the rate of a product in cache, exponentials at that of multiply-adds, additions
-    that are no part of a product at theirs; and all of them together at the rate of both."""
+    """Seconds on one core, the largest of: products and exponentials, at the rates of a product in cache and of
+    multiply-adds; additions outside products; all of these at the rate of both kinds together."""
     return 1e-9 * max(work / ports["product"] + EXPONENTIAL * powers / ports["fma"], additions / ports["add"],
                       (work + EXPONENTIAL * powers + additions) / ports["fma+add"])
 

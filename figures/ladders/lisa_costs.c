@@ -66,7 +66,7 @@ static double by_blocks(const void *params, struct line_cost (*line)(size_t n))
 double lisa_by_lanes(const void *params) { return by_blocks(params, of_lanes); }
 double lisa_by_registers(const void *params) { return by_blocks(params, of_registers); }
 
-/* Step `step`, per point of each channel. */
+/* Bytes of step `step`.  `field` and `loops` are reals per point of each channel. */
 struct traffic lisa_traffic(const void *params, int step)
 {
     const struct lisa_problem *p = params;

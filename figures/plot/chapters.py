@@ -16,7 +16,8 @@ import fits
 import tiles
 from fits import Table
 from panels import BYTES, CHAIN, FORMS, SCALAR, TIMES, counts, scaled, scaling, seconds, steps, thousands, tics
-from sheet import BLACK, BLUE, FAINT, FIGURES, GREEN, GRID, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
+from sheet import (BLACK, BLUE, EDGE, FAINT, FIGURES, GREEN, GRID, INK, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WHITE,
+                   WRITTEN, Sheet)
 
 CHAPTERS, SLIDES = {}, {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
@@ -27,8 +28,6 @@ class Chapter:
     def __init__(self, name, tables, layers, *drawings, derived=lambda run: None, files=()):
         self.tables, self.layers, self.derived, self.files = tables, layers, derived, files or (name,)
         self.drawings = {figure: layout for group in drawings for figure, layout in group.items()}
-        if layers:
-            self.drawings[name + "-cuda"] = lambda run: requests(run.read(name + "-cuda"))
         CHAPTERS[name] = self
 
 
@@ -38,14 +37,14 @@ def pictures(*names):
 
 
 def scalings(chapter, quantities, lines, layer, remarks, **options):
-    """A chapter's time, memory and work against N; time has the chapter's name."""
+    """A figure for each quantity against N.  That of time is named like the chapter."""
     def drawn(quantity):
         return lambda run: scaling(run.read(chapter), quantity, lines, layer, remarks.get(quantity, ""), **options)
     return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
 
 
 def requests(table):
-    """A chapter's counts of what CUDA versions ask of the memory."""
+    """The memory requests of a chapter's CUDA versions."""
     columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
                ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
     groups = [(note, [(row["version"], row) for row in rows]) for note, rows in table.sections]
@@ -80,13 +79,14 @@ def attention_error(run):
 
 
 Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
-        {"attention-error": attention_error})
+        {"attention-error": attention_error,
+         "attention-cuda": lambda run: requests(run.read("attention-cuda"))})
 
 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
-    """Time, memory and work against N; the naive forms, which also vouch for the others, in the first half only."""
+    """Time and memory against N.  Naive forms and the comparison with them: on small grids only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
@@ -141,7 +141,7 @@ def lisa_error(run):
 
 
 Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
-        scalings("lisa", "time memory work", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
+        scalings("lisa", "time memory", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
                  chains=[("eq10", CHAIN)]),
         {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
 
@@ -182,8 +182,7 @@ STRUCTSA = {"d8/naive": ("naive, D = 8", VERMILION, 2.5), "d1/naive": ("naive, D
             "d8/fast": ("fast, D = 8", BLUE, 2.5), "d1/fast": ("fast, D = 1", BLUE, 1),
             "msa/fast": ("self-attention", BLACK, 1.5)}
 STRUCTSA_REMARKS = {"time": lambda sweep: sweep.overtakes("d8") + "  Thin: D = 1; thick: D = 8.",
-                    "memory": "Thin: D = 1; thick: D = 8.",
-                    "work": "Thin: D = 1; thick: D = 8.  With D = 1 plain and fast cost what self-attention costs."}
+                    "memory": "Thin: D = 1; thick: D = 8."}
 
 
 def structsa_shape(run):
@@ -213,7 +212,7 @@ def structsa_shape(run):
 
 Chapter("structsa", structsa_tables,
         ["structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o"],
-        scalings("structsa", "time memory work", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
+        scalings("structsa", "time memory", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
                  chains=[("d8", CHAIN)]),
         {"structsa-shape": structsa_shape}, pictures("structsa-kernels", "structsa-motion"))
 
@@ -240,8 +239,7 @@ ELSA = {"dense/naive": ("N×N (Eq. 4), K = 7", ORANGE, 1.5), "k7/naive": ("naive
         "k7/fast": ("fast, K = 7", BLUE, 2.5), "k3/fast": ("fast, K = 3", BLUE, 1),
         "window/fast": ("7×7 windows", BLACK, 1.5)}
 ELSA_REMARKS = {"time": lambda sweep: sweep.overtakes("k7") + "  Thin lines: K = 3.",
-                "memory": "The naive form unfolds the neighbours, the others read them in place.  Thin lines: K = 3.",
-                "work": "The lines of the three forms coincide: no multiplication is saved.  Thin lines: K = 3."}
+                "memory": "The naive form unfolds the neighbours, the others read them in place.  Thin lines: K = 3."}
 
 
 def elsa_kernel(run):
@@ -261,7 +259,7 @@ def elsa_kernel(run):
 
 
 Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"],
-        scalings("elsa", "time memory work", ELSA, "C = 96, 3 heads, with a ghost head, batch 1", ELSA_REMARKS,
+        scalings("elsa", "time memory", ELSA, "C = 96, 3 heads, with a ghost head, batch 1", ELSA_REMARKS,
                  chains=[("k7", CHAIN)]),
         {"elsa-kernel": elsa_kernel}, pictures("elsa-border", "elsa-filters"))
 
@@ -289,13 +287,14 @@ def chopd_tables(run):
 
 
 def count_direct(run, grids):
-    """The formula of form direct is a bound: each box covers the grid.  Its rows get the count for the random boxes."""
+    """Replace form direct's formula, for boxes that cover the grid, by the count for the random boxes."""
     read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
     with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
         lines = [line.split("\t") for line in file.read().splitlines()]
+    column = next(row.index("multiply_adds") for row in lines if "multiply_adds" in row)
     for row in lines:
         if row[2:3] == ["direct"]:
-            row[-2] = str(int(row[-2]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
+            row[column] = str(int(row[column]) + 2 * (int(read[row[3]]) - 96 * 4 * int(row[4]) ** 2))
     run.write("chopd", map("\t".join, lines))
 
 
@@ -303,8 +302,7 @@ CHOPD = {"dfc/naive": ("DFC, naive", VERMILION, 1), "chopd/naive": ("ChoP'D, nai
          "chopd/direct": ("direct", PURPLE, 2.5), "chopd/plain": ("plain", GREEN, 2.5),
          "dfc/fast": ("CP factors, fast", BLUE, 1), "chopd/fast": ("ChoP'D, fast", BLUE, 2.5)}
 CHOPD_REMARKS = {"time": "Naive to direct: in factors.  Direct to plain: the integral image.",
-                 "memory": "Naive forms hold W_{imncd}: N^2 C D numbers.  Direct and plain lie on each other.",
-                 "work": "Direct is counted for its random boxes.  Naive forms compute W_{imncd}, then apply it."}
+                 "memory": "Naive forms hold W_{imncd}: N^2 C D numbers.  Direct and plain lie on each other."}
 CHOPD_CHAINS = ("naive", "direct"), ("direct", "plain", "fast")
 
 
@@ -382,7 +380,7 @@ Chapter("chopd", chopd_tables,
         ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2",
          "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
          "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
-        scalings("chopd", "time memory work", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
+        scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
         {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
 
@@ -472,7 +470,7 @@ def hilo_layers(run):
 
 
 def hilo_alpha(run):
-    """Time and multiply-adds against Lo-Fi's heads; a panel for each grid, its numbers over those of no head at all."""
+    """Time and multiply-adds against the number of Lo-Fi heads, relative to none; a panel for each grid."""
     table = run.read("hilo-alpha")
     sheet = Sheet("One layer against the share of its heads, over that of windows alone", high=450, foot=[
         "768 channels, s = 2, batch 1, one thread, float.  Bars: quartiles.", table.measured()])
@@ -524,7 +522,7 @@ def hilo_cost(run):
 Chapter("hilo", hilo_tables,
         ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
          "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
-        scalings("hilo", "time memory work", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
+        scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
             "time": lambda sweep: sweep.overtakes("s2"),
             "memory": "Self-attention runs with windows on one line."}, chains=[("s2", CHAIN)]),
         {"hilo-parts": hilo_parts, "hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost},
@@ -556,7 +554,7 @@ IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0
 
 
 def gap_tables(run):
-    """The gap itself is worked out of the chapters' tables.  Here: the forms where N is small; all fast forms as one
+    """gap_derived computes the gap from the chapters' tables.  Here: the forms where N is small; all fast forms as one
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
@@ -631,7 +629,7 @@ GAP_PANELS = {"algorithm": ("algorithm", (0.2, 3e4), "time, naive over plain: th
 
 
 def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=13, **style):
-    """One factor between two forms against N, and at the end of each line its value there."""
+    """One factor between two forms against N.  Each line ends with its last value."""
     column, y, heading = GAP_PANELS[quantity]
     panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids",
                         xtics=tics((16, 128, 1024, 8192)),
@@ -683,6 +681,50 @@ def gap_factors(run):
     return sheet
 
 
+def viridis(share):
+    """The colour of a share of the palette, from 0 to 1, as plot.gp has it."""
+    stops = (0x440154, 0x46327e, 0x365c8d, 0x277f8e, 0x1fa187, 0x4ac16d, 0xa0da39, 0xfde725)
+    at = max(0, min(1, share)) * (len(stops) - 1)
+    n = min(int(at), len(stops) - 2)
+    return sum(round((stops[n] >> bits & 255) * (n + 1 - at) + (stops[n + 1] >> bits & 255) * (at - n)) << bits
+               for bits in (16, 8, 0))
+
+
+def gap_heat(run):
+    """Time of each operator's layer on each grid.  The colour is the ratio to the fastest of the column."""
+    table = run.read("gap-choices")
+    rows = table.where(what="milliseconds")
+    grids = [column for column in rows[0] if "×" in column]
+    left, top, wide, high, most = 176, 112, 112, 50, 100
+    sheet = Sheet("Time of one layer in milliseconds, by operator and grid", 760, top + high * len(rows) + 130, foot=[
+        "Small numbers and colours: how many times as long as the fastest operator of the column, which has a frame.",
+        "96 channels with projections, 3 heads (LiSA: 6), one image, one thread, float, fast forms.", table.measured()])
+    for n, grid in enumerate(grids):
+        x, fastest = left + wide * n, min(float(row[grid]) for row in rows)
+        sheet.write(grid, x + wide / 2 - 2, top - 36, anchor="center")
+        N = math.prod(map(int, grid.split("×")))
+        sheet.write(f"N = {N:,}".replace(",", " "), x + wide / 2 - 2, top - 15, 12, FAINT, "center")
+        for m, row in enumerate(rows):
+            y, ratio = top + high * m, float(row[grid]) / fastest
+            share = 1 - math.log(ratio) / math.log(most)
+            letters = EDGE if share > 0.55 else LIGHT
+            sheet.fill(x, y, wide - 4, high - 4, viridis(share))
+            sheet.write(row[grid], x + wide / 2 - 2, y + 16, 15, letters, "center")
+            sheet.write(f"{ratio:.1f}×" if 1 < ratio < 9.95 else f"{ratio:.0f}×", x + wide / 2 - 2, y + 34, 11, letters,
+                        "center")
+            if ratio == 1:
+                sheet.outline(x - 1, y - 1, wide - 2, high - 2, INK, 5)
+    for m, row in enumerate(rows):
+        sheet.write(row["operator"], 16, top + high * m + high / 2 - 2)
+    x, y, step = left, top + high * len(rows) + 22, 2
+    for n in range(0, 100, step):
+        sheet.fill(x + 3 * n, y, 3 * step + 0.5, 14, viridis(1 - n / 100))
+    for ratio in (1, 3, 10, 30, 100):
+        sheet.write(f"{ratio}×" + " and more" * (ratio == most), x + 300 * math.log(ratio) / math.log(most), y + 26, 12,
+                    FAINT, "left" if ratio == most else "center")
+    return sheet
+
+
 def gap_slide(run, quantity):
     sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
     gap_panel(sheet, run.read("gap"), quantity, 130, 50, 850, size=22, weight=4, dot=0.8)
@@ -694,7 +736,7 @@ BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of
 
 
 def gap_blocks(quantity, title):
-    """LiSA's Fig. 4 by our fast forms."""
+    """LiSA's Fig. 4 for our fast forms."""
     def remark(sweep):
         if quantity == "memory":
             return "No fast form holds a map, so that nothing here is quadratic."
@@ -772,7 +814,8 @@ def roofline(run, slide=False):
 
 
 Chapter("gap", gap_tables, (), {
-    "gap": gap, "gap-factors": gap_factors, "roofline": roofline, "gap-resolution": gap_resolution,
+    "gap": gap, "gap-factors": gap_factors, "gap-heat": gap_heat, "roofline": roofline,
+    "gap-resolution": gap_resolution,
     "gap-blocks-work": gap_blocks("work", "LiSA’s Fig. 4a by our forms: multiply-adds of one layer"),
     "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
     "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
@@ -812,6 +855,43 @@ def rates(run, runs):
                    f"{float(cost) / float(work):.2f}") for network, grid, rate, prints, work in rows])
 
 
+PROFILED = {"litv2-s": ("LITv2-S", "hilo", "HiLo"), "elsa-swin-t": ("ELSA-Swin-T", "elsa", "ELSA"),
+            "lisanet-i-t": ("LiSANet-I-T", "lisa", "LiSA"),
+            "structvit-s-4-1": ("StructViT-S-4-1", "structsa", "StructSA"),
+            "chopd-former-15m": ("ChoP’D Former", "chopd", "ChoP’D")}
+
+
+def networks_profile(run):
+    """Stacked shares of a network's steps: of the time, and below of the multiply-adds."""
+    table, left, unit = run.read("networks-profile"), 190, 520
+    colours = {"operator": BLUE, "mlp": WRITTEN[ORANGE], "others": FAINT}
+    sheet = Sheet("Where the time of a network goes, and its multiply-adds", high=514, foot=[
+        "Thick: share of the time.  Thin: share of the multiply-adds.  One image of 224×224 pixels, one thread, float.",
+        "Naive and fast: form of the operator.  ChoP’D is token mixer and MLP in one.", table.measured()])
+    sheet.legend([("the operator", BLUE), ("MLPs", ORANGE), ("all other steps", FAINT)])
+    rows = [(name, form, operator) for name, (_, operator, _) in PROFILED.items() for form in ("fast", "naive")
+            if table.where(network=name, form=form)]
+    sheet.line([(left, 78), (left, 80 + 52 * len(rows))], INK, 0.7)
+    for n, (name, form, operator) in enumerate(rows):
+        y = 84 + 52 * n
+        steps = {row["step"]: row for row in table.where(network=name, form=form)}
+        sheet.write(PROFILED[name][0], left - 10, y + 13, 14, anchor="right")
+        sheet.write(f"{PROFILED[name][2]} {form}, {seconds(float(steps['all']['time_seconds']))}", left - 10, y + 31, 12,
+                    FAINT, "right")
+        for k, column in enumerate(("time_seconds", "multiply_adds")):
+            whole, x = float(steps["all"][column]), left
+            shares = {"operator": float(steps[operator][column]) / whole,
+                      "mlp": float(steps["mlp"][column]) / whole if "mlp" in steps else 0}
+            shares["others"] = 1 - sum(shares.values())
+            for part, share in shares.items():
+                high = 26 if k == 0 else 12
+                sheet.fill(x, y + 28 * k, unit * share, high, colours[part])
+                if k == 0 and share > 0.06:
+                    sheet.write(f"{100 * share:.0f} %", x + 8, y + 13, 13, WHITE)
+                x += unit * share
+    return sheet
+
+
 def networks_share(run):
     """Lines are multiply-adds, by formula; dots are time, where it was measured."""
     table = run.read("networks-share")
@@ -831,8 +911,9 @@ def networks_share(run):
     return sheet
 
 
-Chapter("networks", networks_tables, (), {"networks-share": networks_share}, pictures(
-    "networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum"))
+Chapter("networks", networks_tables, (), {"networks-profile": networks_profile, "networks-share": networks_share},
+        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes",
+                 "networks-spectrum"))
 
 
 # ---- ladders of chapters 0 and 1 -------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Table:
         return what[key]
 
     def measured(self):
-        """Where and when, without what no reader needs to know the machine by."""
+        """When and on which machine, by a shortened name."""
         machine = re.sub(r"\((R|TM|C)\)| CPU| Processor", "", self.notes.get("machine", ""))
         machine = re.sub(r" *@ *", " at ", machine)
         machine = machine[:79] + "…" if len(machine) > 80 else machine
@@ -70,7 +70,7 @@ class Table:
 
 
 def plain(text):
-    """A text without what gnuplot's enhanced text takes for commands; a data file halves backslashes."""
+    """Escape what gnuplot's enhanced text takes for commands; a data file halves backslashes."""
     return re.sub(r"([{}_^@&~])", r"\\\\\1", text)
 
 
@@ -78,7 +78,7 @@ FITTED = "Exponents of N are fitted over the last factor of 16 in N, where four 
 
 
 def tail(points):
-    """The last factor of 16 in N: what a form tends to, not how it begins."""
+    """The points in the last factor of 16 in N."""
     return [point for point in points if point[0] * 16 >= points[-1][0]]
 
 
@@ -95,7 +95,7 @@ def slope(points):
 
 
 def exponent(points):
-    """As a label has it; nothing below four sizes."""
+    """The end of a label; empty below four sizes."""
     return f"  N^{{{slope(points)[0]:.2f}}}" if len(tail(points)) >= 4 else ""
 
 
@@ -114,8 +114,8 @@ class Sweep:
         return [(int(row["tokens"]), float(row[column or self.column])) for row in self.series.get(key, ())]
 
     def estimate(self, key):
-        """Of a quadratic series that did not reach the largest size: its last point, and the next and the largest size,
-        as N^2 in time, as a N^2 + b N in bytes and operations, their formula."""
+        """For a quadratic series that ends before the largest size: its last point, and estimates for the next and the
+        largest size.  Time grows like N^2, bytes and operations like a N^2 + b N."""
         points = self.points(key)
         if self.limit is None or not re.search(r"/naive$|^msa", key) or points[-1][0] == self.sizes[-1]:
             return []
@@ -128,7 +128,7 @@ class Sweep:
         return (self.estimate(key) or self.points(key))[-1]
 
     def cross(self, key):
-        """The first size that a limit did not let run: N and its estimate; None for a formula."""
+        """The first size beyond a limit, (N, estimate); None if there is none."""
         estimate = self.estimate(key)
         stopped = self.column == "median_seconds" or estimate and 0 < self.limit < quadratic(self.points(key),
                                                                                              estimate[1][0])
@@ -188,7 +188,7 @@ def cells(*values):
 
 
 def head(*tables):
-    """The machines of all tables, the same ones once, and the latest day."""
+    """Comments: the different machines of the tables, and the latest day."""
     machines = dict.fromkeys(t.notes["machine"] for t in tables if "machine" in t.notes)
     return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
 
@@ -258,7 +258,7 @@ def gap(operators, identities, tables):
 
 
 def runs(more, saved):
-    """Runs after which what the fast form prepares is paid for."""
+    """Runs after which the fast form has regained its longer preparation."""
     return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
 
 

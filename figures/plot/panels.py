@@ -107,7 +107,7 @@ def fan(sheet, panel, x, y):
 
 
 def scaled(n):
-    """Three digits, and what they are to be multiplied with."""
+    """Three digits and an SI prefix."""
     for unit in ("", " k", " M", " G", " T", " P"):
         if n < 999.5:
             return f"{n:.{0 if not unit or n >= 99.95 else 1 if n >= 9.995 else 2}f}{unit}"

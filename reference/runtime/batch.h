@@ -43,7 +43,7 @@ struct batch {
     bool per_thread;            /* one image per thread; then there is one slot for each thread */
 };
 
-/* Runs all chunks of the batch.  An error if a child of fork needs several threads (team_begins, bytes.h). */
+/* Runs all chunks of the batch.  Fails if team_begins (bytes.h) does. */
 status batch_run(const struct plan *plan, real *y, const real *x, const struct batch *batch,
                  void (*run_chunk)(const struct team *));
 

@@ -31,8 +31,8 @@ int default_threads(void);
 /* For tests, which Check runs in children of fork: this process counts as not forked. */
 void default_threads_here(void);
 
-/* Call this before a team runs.  Bad input if a team of several threads has run in a process from which this one was
- * forked, and this team has several, too. */
+/* Call this before a team runs.  A team of several threads is bad input if an ancestor of this process had one before
+ * the fork. */
 status team_begins(int threads);
 
 END_C_DECLS

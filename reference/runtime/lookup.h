@@ -8,7 +8,8 @@
  *     };
  *     return names.error;
  *
- * A name that is not declared is a programming error.  Its value is 0 or NULL, and names.error keeps the first. */
+ * A name that is not declared is a programming error: names.error keeps the first, and the value is 0, NULL, "" or
+ * -1. */
 
 #pragma once
 #include "operator.h"

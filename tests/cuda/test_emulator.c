@@ -240,7 +240,7 @@ static void *launch_without_memory(void *argument)
     return NULL;
 }
 
-/* A new thread may allocate 32 MiB; 1024 stacks take 136 MiB. */
+/* The address space may grow by 32 MiB; the stacks of 1024 device threads take 136 MiB. */
 TEST(a_launch_reports_memory_that_fails)
 {
     status s[2] = {bad_input("no limit could be set"), status_ok()};

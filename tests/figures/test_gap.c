@@ -220,6 +220,41 @@ TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
     }
 }
 
+/* Chapter 6, "By hand": 64 channels, one head; windows of 4 x 4 tokens against keys pooled by 2 x 2.  Multiply-adds of
+ * the tuned forms for each token and channel, and their common count at the crossing N = s^2 w^2 + (s^2 - 1) C = 256.
+ * Would fail with one projection more, or with keys for each token. */
+TEST(crossing_by_hand)
+{
+    static const struct layer windowed = {.d = &msa, .options = "--heads 1 --window 4", .sizes = "",
+                                          .without = "b_qkv b_o rpe", .channels = 64};
+    static const struct layer pooled = {.d = &hilo, .options = "--heads 1 --alpha 1 --window 2", .sizes = "",
+                                        .without = "l_q_b l_kv_b l_proj_b", .channels = 64};
+    static const struct { const char *grid; double N, windowed, pooled; } text[] = {
+        {"8x8", 64, 288, 192}, {"16x16", 256, 288, 288}, {"32x32", 1024, 288, 672},
+    };
+    const double w = 4, s = 2, C = 64;
+    ck_assert(s * s * w * w + (s * s - 1) * C == 256);
+    for (size_t n = 0; n < COUNT(text); n++) {
+        double unit = text[n].N * C;
+        double windows = formula(&windowed, "fast", text[n].grid), means = formula(&pooled, "fast", text[n].grid);
+        printf("    %5s: windows %9.0f = %.0f NC, pooled keys %9.0f = %.0f NC\n", text[n].grid, windows, windows / unit,
+               means, means / unit);
+        ck_assert(windows == text[n].windowed * unit && means == text[n].pooled * unit);
+    }
+    ck_assert(formula(&windowed, "fast", "16x16") == 4718592);
+
+    /* HiLo with one of three heads in windows, as in the heat map, with 96 channels: cheaper than windows of 7 x 7 on
+     * 14 x 14 tokens, and by 1.06 dearer on 28 x 28. */
+    const struct layer seven = {.d = &msa, .options = "--heads 3 --window 7", .sizes = "", .without = "b_qkv b_o rpe",
+                                .channels = 96};
+    const struct layer both = {.d = &hilo, .options = "--heads 3", .sizes = "", .channels = 96,
+                               .without = "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"};
+    double ratio = formula(&both, "fast", "28x28") / formula(&seven, "fast", "28x28");
+    double before = formula(&both, "fast", "14x14") / formula(&seven, "fast", "14x14");
+    printf("    HiLo over 7 x 7 windows: %.3f on 14x14, %.3f on 28x28\n", before, ratio);
+    ck_assert(fabs(before - 0.65) < 0.005 && fabs(ratio - 1.06) < 0.005);
+}
+
 /* ---- roofs and goals ------------------------------------------------------ */
 
 /* Multiply-adds, or bytes of a cache level, per second. */

@@ -53,7 +53,7 @@ static const char *attempt_png(size_t side)
     return fault;
 }
 
-/* Reads the last image, then at most 65,536 pixels. */
+/* Reads the last image, then up to 65,536 pixels; nothing if an image has more. */
 static const char *attempt_set(void)
 {
     struct image_set set;

@@ -17,7 +17,7 @@ static void add(struct tensors *list, const char *name, int axes, const size_t *
     succeeds(tensor_create(&list->tensor[list->count++], name, axes, size));
 }
 
-/* Two tensors whose names must be escaped. */
+/* Two tensors: a name with escapes, and one in UTF-8. */
 static struct tensors small_list(void)
 {
     struct tensors list = {.tensor = memory_get(2, sizeof *list.tensor)};

@@ -302,7 +302,7 @@ static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct arena
     return attention_rpe_table(rpe, p->columns - 1);
 }
 
-/* R between the tokens of the window, by the offsets on the whole grid. */
+/* R of the window's tokens; offsets are those of the whole grid. */
 static real *written_out(const struct position *p)
 {
     size_t N = p->window.tokens, at[GRID_AXES];

@@ -235,6 +235,40 @@ TESTS(profile_kinds_sum_the_steps, COUNT(small))
     network_release(&n);
 }
 
+/* The block that chapter 7 counts by hand, and the one that it stands for: 4 channels on 2 x 2 tokens, 384 on 14 x 14. */
+TEST(networks_by_hand)
+{
+    static const struct { struct network_request request; size_t parameters[4], multiply_adds[4]; } hand[] = {
+        {{.grid = "32x32", .depths = "1,1,1,1", .widths = "1,2,4,8", .heads = "1,1,2,2"},
+         {8, 72, 8, 308}, {48, 256, 48, 1088}},
+        {{.grid = "224x224"}, {768, 550400, 768, 1196928}, {225792, 77697536, 225792, 233920512}}};
+    static const char *const step[] = {"norm1", "mixer", "norm2", "mlp"};
+    for (size_t n = 0; n < COUNT(hand); n++) {
+        struct network net;
+        size_t parameters = 0, found = 0;
+        double multiply_adds = 0;
+        succeeds(network_create(&net, network_find("litv2-s"), &hand[n].request));
+        for (size_t i = 0; i < net.parts; i++) {
+            const struct part *p = &net.part[i];
+            char path[NETWORK_PATH];
+            snprintf(path, sizeof path, "stage3.block1.%s", step[found % COUNT(step)]);
+            if (strcmp(p->path, path)) continue;
+            size_t numbers = problem_parameters(&p->problem);
+            double sums = form_multiply_adds(p->plan.form, &p->problem);
+            printf("    %s: %zu parameters, %.0f multiply-adds\n", p->path, numbers, sums);
+            ck_assert_uint_eq(numbers, hand[n].parameters[found]);
+            ck_assert(sums == (double)hand[n].multiply_adds[found++]);
+            parameters += numbers;
+            multiply_adds += sums;
+        }
+        printf("    the block: %zu parameters, %.0f multiply-adds\n", parameters, multiply_adds);
+        ck_assert_uint_eq(found, COUNT(step));
+        ck_assert_uint_eq(parameters, n ? 1748864 : 396);
+        ck_assert(multiply_adds == (n ? 312069632 : 1440));
+        network_release(&net);
+    }
+}
+
 /* ---- errors ------------------------------------------------ */
 
 /* The message names the path if a weight is missing, unknown or of another shape, also before any number is read. */

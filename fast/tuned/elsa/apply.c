@@ -109,7 +109,7 @@ void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const 
             for (size_t x = 0; x < tokens + taps - 1; x++) near[x] = vec_load(there + x * LANES);
             for (size_t x = 0; x < tokens - 1; x++) near[x] = vec_in_register(near[x]);
             for (size_t k = 0; k < taps; k++, w += ELSA_CHUNK * LANES) {
-                vec *next = &near[k + tokens - 1];        /* loaded when it is needed */
+                vec *next = &near[k + tokens - 1];        /* vec_in_register delays its load */
                 vec factor = {0}, summand = {0};
                 *next = vec_in_register(*next);
                 if (ghost) factor = vec_in_register(matrices[0]), summand = vec_in_register(matrices[1]), matrices += 2;

@@ -95,8 +95,8 @@ static void gather(const struct lisa_kernels *k, const struct vec_grid *g, const
         }
 }
 
-/* The spectra of the kernels of each channel (Eq. 6, 7 and 10).  One thread computes them where several are an error,
- * in a child of fork (team_begins); the run then returns it. */
+/* The spectra of the kernels of each channel (Eq. 6, 7 and 10).  If team_begins fails, one thread computes them, and
+ * the run returns the error. */
 static void load_each(const struct lisa_kernels *k, const struct lisa_problem *p, const struct vec_grid *g,
                       const real *a)
 {

@@ -22,7 +22,8 @@
  *    struct (vec_pass.h).
  *
  * Tried without gain: many images together, which share each spectrum but not the second cache; prefetching spectra one
- * plane ahead; two columns together; two lines alternately; projections by panels of tokens.
+ * plane ahead; two columns together; two lines alternately; projections by panels of tokens; one channel at a time,
+ * with tokens in the lanes.
  *
  * Contract: reference/lisa.h. */
 

@@ -23,8 +23,7 @@ static inline size_t layer_tile(size_t reals)
     return tokens < 128 ? 128 : tokens > 512 ? 512 : tokens;
 }
 
-/* The sizes of an axis list, aligned at its end: the last of GRID_AXES is the fastest.  Other axes have size
- * `missing`. */
+/* Copies the sizes of a list of axes to the end of `aligned`.  The axes before them get size `missing`. */
 static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int axes, size_t missing)
 {
     for (int a = 0; a < GRID_AXES; a++) aligned[a] = a < GRID_AXES - axes ? missing : size[a - (GRID_AXES - axes)];
