@@ -12,7 +12,7 @@ static inline struct chopd_problem chopd_of(const struct problem *p)
     return params;
 }
 
-/* Eq. 9 of all images: u13 [B][N][R]. */
+/* The gates u13 [B][N][R] of all images, Eq. 9. */
 static inline real *gates(const struct chopd_problem *p, const real *x)
 {
     size_t cells = p->s * p->s;
@@ -74,7 +74,7 @@ static inline double overlap(double at, double lo, double hi)
     return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo));
 }
 
-/* The mean over a box around token n, which reaches only the nine tokens around n. */
+/* The mean over a box that reaches only token n and its eight neighbours. */
 static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     double sum = 0;

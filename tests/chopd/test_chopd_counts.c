@@ -61,7 +61,7 @@ static double for_a_token(const char *form, size_t H, size_t W)
 }
 
 /* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form an additional token costs the same for any number of tokens,
- * at most C R + R D + R (6 G + 3); in the naive form, the dense tensor, its cost grows with their number. */
+ * at most C R + R D + R (6 G + 3); in the naive form, with its dense tensor, the cost grows with that number. */
 TEST(chopd_costs_the_same_for_every_token)
 {
     double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);
@@ -97,7 +97,7 @@ TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
 TESTS(direct_multiplies_at_most_as_its_formula_says, 3)
 {
     enum { N = 42, R = 4, G = 3 };
-    static const double half[] = {0, 0.5, 7};           /* of a side; 0: random boxes */
+    static const double half[] = {0, 0.5, 7};           /* half a side; 0: random boxes */
     struct fixture t = fixture("--grid 6x7 --gate-size 2", &chopd, 1, 3, "R=4 D=5 G=3 S=2", "");
     struct chopd_problem p = chopd_of(&t.problem);
     real *box = fixture_tensor(&t, "boxes"), *y = zeros(t.outputs);

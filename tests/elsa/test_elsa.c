@@ -97,8 +97,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies, the tables of tokens
- * and offsets, the ghost matrices. */
+/* The memory stated in reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies,
+ * the tables of tokens and offsets, the ghost matrices. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct elsa_problem z;
@@ -131,10 +131,10 @@ TEST(neighbours_off_the_grid_take_part)
     within("token 1", fabs((double)f[1] - second) / second, 10 * UNIT_ROUNDOFF);
 }
 
-/* ELSA, Eq. 5, 7 and 8, by hand (chapter 3): four tokens on a line, one head, one channel.  q = (1, 2, 1, 2) and
- * k = (1, 1, 3, 2), so z = (1, 2, 3, 4); the scale ln 2 makes each weight a power of two.  The rows above and below,
- * which a line does not have, get a bias of -1000.  x holds q, k and v = (6, 4, 15, 3) as three channels.
- * Tolerance: of two forms, doubled since ghosted weights are up to 2. */
+/* ELSA, Eq. 5, 7 and 8, by hand (chapter 3): four tokens on a line, one head, one channel.  q = (1, 2, 1, 2) and k =
+ * (1, 1, 3, 2), so z = (1, 2, 3, 4); the scale ln 2 makes each weight a power of two.  The rows above and below, which
+ * a line does not have, get a bias of -1000.  x holds q, k and v = (6, 4, 15, 3) as three channels.  Tolerance: twice
+ * that of two forms, as ghosted weights are up to 2, times the largest y, 22. */
 static const struct { const char *ghost, *without; double y[4]; } by_hand[] = {
     {"", "w_o b_o b_qkv ghost_mul ghost_add", {4, 7, 7, 3}},
     {"--lambda 0", "w_o b_o b_qkv", {10, 11, 22, 6}},

@@ -77,7 +77,8 @@ TESTS(bias_of_the_shifted_branch_is_lost_along_a_frame, 2)
 }
 
 /* ELSA, Eq. 4: our copy has v_j next to r^b, inside Norm; a softmax would then make every y 1.  We have it outside, as
- * in Eq. 3, 5 and 6: y is linear in v.  Left open, as it depends on one letter.  Tolerance: 8 u for a sum of nine. */
+ * in Eq. 3, 5 and 6: y is linear in v.  Left open: the readings differ by one printed letter.  Tolerance: 8 u for a sum
+ * of nine. */
 TEST(value_stands_outside_the_norm)
 {
     struct fixture t = fixture("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");

@@ -92,7 +92,7 @@ TEST(eq6_is_eq4_without_the_dot_product)
     beyond("    heads taken modulo", relative_difference(fixture_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 
-/* ELSA, Eq. 4, Tab. 1: y is the sum of y of each term. */
+/* ELSA, Eq. 4, Tab. 1: without a norm, y is the sum of the outputs of the single terms. */
 TESTS(terms_of_eq4_add_without_a_norm, 2)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
@@ -173,8 +173,8 @@ static real *cut_at(const char *options, size_t from, size_t outputs)
     return fixture_run(&t, "naive", 1);
 }
 
-/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Compared two
- * rows away from the borders. */
+/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Rows compared
+ * are not at a border. */
 TESTS(neighbourhoods_commute_with_shifts_and_windows_do_not, 2)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"

@@ -116,7 +116,7 @@ TEST(windows_of_four_save_what_table_2_says)
 
 /* HiLo, Tab. 4, does not hold: it has 42.6 G with HiLo.  The layers give 41.29, and Tab. 3 has 41.  The numbers of SRA,
  * windows and T-MSA hold (stage 3, 32 x 32 tokens, windows of 7 padded to 35 x 35; T-MSA alternates windows and SRA).
- * Tolerance: 0.1 G, two rounded numbers. */
+ * Tolerance: 0.1 G, two rounded numbers; 0.6 for Tab. 3. */
 TEST(table_4_overstates_the_cost_on_ade20k)
 {
     struct problem reduced = bare("--grid 32x32", &sra, 384);

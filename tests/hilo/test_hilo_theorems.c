@@ -115,8 +115,8 @@ TEST(branches_are_independent)
 
 /* ---- why N/s^2 keys suffice ----------------------------------------------- */
 
-/* HiLo, Sec. 4.1: s^2 copies of every key and value leave the output; one more copy of the first key changes it.
- * Tolerance: scores have equal bits; weights and outputs are sums of M and of n terms. */
+/* HiLo, Sec. 4.1: s^2 copies of every key and value do not change the output; one more copy of the first key changes
+ * it.  Tolerance: scores have equal bits; weights and outputs are sums of M and of n terms. */
 TESTS(equal_keys_repeated_leave_the_mean, 3)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
@@ -305,10 +305,10 @@ TEST(masking_the_padding_is_another_function)
         beyond("in the corner", sqrt(corner / size), 0.25);
 }
 
-/* ---- permutations, NaN --------------------------------------------------- */
+/* ---- permutations -------------------------------------------------------- */
 
-/* HiLo, Sec. 4.2, "permutation-invariant": it commutes with permutations of windows and inside windows.  On a plane
- * that windows do not tile it commutes with those of whole windows, but not with cyclic shifts of the plane. */
+/* HiLo, Sec. 4.2, "permutation-invariant": HiLo commutes with permutations of windows and inside windows.  If windows
+ * do not tile the plane, it commutes with permutations of whole windows, but not with cyclic shifts. */
 enum places { WINDOWS_AND_INSIDE, BY_A_WINDOW, BY_A_TOKEN, RANDOM_ORDER, WHOLE_WINDOWS };
 static const struct { enum places how; size_t H, W; bool same; } orders[] = {
     {WINDOWS_AND_INSIDE, 6, 10, true}, {BY_A_WINDOW, 6, 10, true}, {BY_A_TOKEN, 6, 10, false},

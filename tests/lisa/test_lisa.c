@@ -60,7 +60,7 @@ static const struct battery_case windows[] = {
     {"--grid 8x9 --heads 2 --kernel 21x25", 2, 6, "D=3", ""},
     {0},
 };
-enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
+enum { ON_CIRCLES = 5 };        /* the first window that the fast form computes by transforms */
 
 static const struct battery_error errors[] = {
     {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes", 4},
@@ -123,8 +123,8 @@ static double stated(const struct problem *p, const struct form *form)
     return tensors + others;
 }
 
-/* The growth of a rounding of the projection: the largest |x| |w| + |b|, relative to the resulting q, k or v.  q and k
- * are measured per token, as a token is divided by its length; v per channel. */
+/* The growth of rounding errors of the projection: the largest |x| |w| + |b| relative to the result, twice that of q
+ * and k plus that of v.  q and k are measured per token, as each is divided by its length; v per channel. */
 static double projection_growth(const struct problem *p, const real *x)
 {
     struct lisa_problem l = resolved(p);
@@ -239,8 +239,8 @@ TESTS(large_kernels_use_transforms, COUNT(windows) - 1)
     ck_assert(lisa_local_is_cheaper(&l) == (_i < ON_CIRCLES));
 }
 
-/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses column a of e [P,h], as if it were e [P,1]; no other head does.
- * Tolerance: zero in the naive form, twice that of lisa_case.h in the others. */
+/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses only column a of e [P,h], as if it were e [P,1].  Tolerance: zero
+ * in the naive form, twice that of lisa_case.h in the others. */
 TEST(heads_may_have_their_own_rpe)
 {
     static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
@@ -298,9 +298,9 @@ TEST(appendix_b_has_two_readings)
     beyond("the readings", largest_difference(zero, bins, 24), 0.2);
 }
 
-/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave below the band limit of the coarse
- * grid stays that wave, times the ratio of tokens, when zeros are added.  Tolerance: 4 N roundings for a sum, 64 for an
- * entry. */
+/* The rules zeros and spectrum keep the sum of a kernel, and change nothing on the same grid.  With zeros, a wave below
+ * the coarse grid's band limit stays that wave, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for
+ * an entry. */
 TESTS(resampled_kernels_keep_their_sum, 6)
 {
     static const struct { const char *from, *to; } step[] = {

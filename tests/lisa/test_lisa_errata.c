@@ -87,7 +87,7 @@ TEST(fig7_on_flattened_tokens_is_another_operator)
 }
 
 /* LiSA, Eq. 2 and Sec. 4.1: e in R^{2N-1} is for a line; a plane has (2H-1)(2W-1) entries.  On 5 x 6 tokens the pairs
- * 4, 5 and 5, 6 share an entry of the line's table. */
+ * (4, 5) and (5, 6) share an entry of the line's table. */
 TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
 {
     grid plane, line;
@@ -120,7 +120,7 @@ static double backbone(size_t N)
     return embedding + positions + 12 * (norms + mlp) + 2 * C + classes;
 }
 
-/* In millions, as printed. */
+/* Parameters of the model in millions. */
 static double millions(double one, size_t N) { return (backbone(N) + 12 * one) / 1e6; }
 
 /* Rows of Tab. 3: the operator, the tensor that it lacks, its number of RPEs, biases in its projections. */
