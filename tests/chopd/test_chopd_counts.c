@@ -1,6 +1,6 @@
 /* test_chopd_counts.c -- the cost of fully connected layers and Formers; test_chopd.c counts whole forms
  *
- * Counts are exact integers.  Of the paper's Fig. 3 only the statements of Sec. 2.2 and 2.3 are public. */
+ * Counts are exact integers. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"

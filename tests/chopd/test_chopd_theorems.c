@@ -106,7 +106,7 @@ TEST(ranks_of_pooling_and_pointwise_convolution)
     }
 }
 
-/* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3.  The V of Eq. 5 is the W of Eq. 3 and 4; the V of Eq. 7 is another. */
+/* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3. */
 TESTS(eq6_is_eq5_in_eq3, 5)
 {
     static const struct { size_t B, C; const char *sizes; } shape[] = {

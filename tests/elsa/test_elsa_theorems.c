@@ -1,7 +1,6 @@
 /* test_elsa_theorems.c -- theorems about ELSA
  *
- * Other layers as cases of Eq. 4, the orders of its terms, positions and borders, the ghost head.  Tests on integers
- * are exact: their tolerance is zero. */
+ * Tests on integers are exact: their tolerance is zero. */
 
 #include "elsa_case.h"
 #include "../../reference/msa.h"
@@ -173,8 +172,8 @@ static real *cut_at(const char *options, size_t from, size_t outputs)
     return fixture_run(&t, "naive", 1);
 }
 
-/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Rows compared
- * are not at a border. */
+/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  The compared
+ * rows are not at a border. */
 TESTS(neighbourhoods_commute_with_shifts_and_windows_do_not, 2)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"

@@ -452,7 +452,7 @@ TEST(hifi_is_no_high_pass)
 }
 
 /* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, on trained networks.  With random weights Hi-Fi has more energy above half the
- * band than Lo-Fi, but a smaller share than its input.  The margins come from 40 random draws. */
+ * band than Lo-Fi, but a smaller share than its input. */
 TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };

@@ -169,7 +169,6 @@ static inline real *fig6(const struct case_head *o, const real *Ba)
     return y;
 }
 
-/* All equations, for their common properties. */
 typedef real *(*equation)(const struct case_head *);
 static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},

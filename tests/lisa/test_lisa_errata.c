@@ -1,7 +1,6 @@
 /* test_lisa_errata.c -- statements of LiSA that do not hold as printed, or allow several readings
  *
- * A test shows the failure and the correction, or that two readings differ.  Heads have small integers, so sums are
- * exact, and the tolerance is zero unless the comment gives one. */
+ * Heads have small integers, so sums are exact, and the tolerance is zero unless the comment gives one. */
 
 #include "lisa_case.h"
 #include "../support/published.h"

@@ -264,7 +264,6 @@ TESTS(tiled_attention_is_the_equation, COUNT(size))
     beyond("    plain", apart(&x, plain(&x), expected), tolerance(&x));
 }
 
-/* e has `columns` columns; one is used. */
 static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
     {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
     {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},

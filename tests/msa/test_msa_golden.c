@@ -1,6 +1,4 @@
-/* test_msa_golden.c -- self-attention: its forms agree with each other and with PyTorch; its costs
- *
- * Tests that are also compiled over the exact field are in test_msa.c. */
+/* test_msa_golden.c -- self-attention: its forms agree with each other and with PyTorch; its costs */
 
 #include "../support/battery.h"
 #include "msa_case.h"

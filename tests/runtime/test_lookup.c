@@ -1,4 +1,4 @@
-/* test_lookup.c -- names and limits of a declaration, for an invented operator with an option of each kind */
+/* test_lookup.c -- names and limits of a declaration, for an invented operator with options of five kinds */
 
 #include "../support/fixture.h"
 

@@ -125,7 +125,6 @@ TEST(structsa_by_hand)
     struct case_head h = empty_head(&s);
     double worst = 0;
 
-    /* The scores, from the map and from virtual keys. */
     h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
     const real *by_map = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, hk, k);
     for (size_t jd = 0; jd < COUNT(scores); jd++) {
@@ -134,7 +133,6 @@ TEST(structsa_by_hand)
         ck_assert(by_map[jd] == scores[jd] && q[0] * key[jd] == scores[jd]);
     }
 
-    /* The weights, and the merged kernels. */
     h.q = (real[]){(real)(2 * scale), 0, 0, 0, 0};
     run_head(&h);
     kernels_of(&h, 0);
