@@ -121,9 +121,10 @@ TEST(chopd_memory_grows_with_its_components)
     ck_assert(fabs(naive / (16 * 16 + 24 * 4 + 24) - 1) <= 0.01);
 }
 
-/* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes it
- * is between one tap and nine, without phi and the interpolation of its 4 x 4 cells along the rows (s W R).  With both,
- * on 7 x 7 tokens of 512 channels, it is 3.3 C^2.  Tolerance: zero for the formula; half the last printed digit. */
+/* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes a
+ * token costs more than one tap and less than nine, without phi and the interpolation of its 4 x 4 cells along the rows
+ * (s W R).  With both, on 7 x 7 tokens of 512 channels, it costs 3.3 C^2.  Tolerance: zero for the formula; half the
+ * last printed digit. */
 TESTS(chopd_costs_between_one_tap_and_nine, 4)
 {
     static const struct { size_t side, C, G; double ratio; } layer[] = {

@@ -231,8 +231,8 @@ TESTS(dilation_interleaves_images, 2)
         }
 }
 
-/* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}, entries row-major; both offsets run from i to
- * j. */
+/* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}: offsets run from i to j, and entries are
+ * row-major. */
 TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct scene_shape s = {"5x6", 2, 2, 3, 1, 7};

@@ -245,7 +245,7 @@ TESTS(pooled_queries_are_another_function, 4)
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* HiLo, Sec. A.3, and the authors' detection code: at the bottom and on the right. */
+/* HiLo, Sec. A.3, and the authors' detection code pad with zeros at the bottom and on the right. */
 TESTS(padding_is_tokens_of_zeros, 3)
 {
     static const struct { const char *rest; size_t H, W; } z[] = {

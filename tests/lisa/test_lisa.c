@@ -284,7 +284,7 @@ static real *on_another_grid(const real *x, const char *from_text, const char *t
 }
 
 /* LiSA, appendix B, "simple interpolation", has two readings.  For taps 1/4, 1/2, 1/4 on 14 tokens, zeros at new
- * frequencies stretch the kernel with the image; an interpolated spectrum keeps its width in tokens.  Tolerance: 0.003
+ * frequencies stretch the kernel with the image; an interpolated spectrum keeps the kernel's width.  Tolerance: 0.003
  * for the error of the cubic rule; half the last digit printed in chapter 1. */
 TEST(appendix_b_has_two_readings)
 {

@@ -186,8 +186,7 @@ TESTS(a_softmax_makes_no_gradient_filter, 2)
     ck_assert(largest(gradient, N) > 0);
 }
 
-/* LiSA, Eq. 5 and Fig. 6: both orders agree, correlation first, or tables times key and value first; with and without
- * B^a. */
+/* LiSA: Eq. 5 (correlation first) equals Fig. 6 (tables times key and value first), with and without B^a. */
 TESTS(both_orders_of_eq5_agree, PLACES)
 {
     struct case_head o = head_at(_i);

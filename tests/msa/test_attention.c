@@ -317,7 +317,7 @@ static real *written_out(const struct position *p)
 }
 
 /* LiSA, Eq. 2: the reversed table gives R for any block of queries and tile of keys, on a grid or a window of it.
- * attention_rpe_bias writes at most 64 bytes past its rows. */
+ * attention_rpe_bias writes at most 64 bytes past its last row. */
 TESTS(the_reversed_table_is_the_toeplitz_matrix, COUNT(embedding))
 {
     struct position p = position(_i);

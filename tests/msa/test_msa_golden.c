@@ -39,7 +39,7 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* PyTorch projects x itself: sqrt C more, multiplied by scores of at most 12. */
+/* PyTorch projects x itself, which adds 8 sqrt(C) u times scores of at most 12. */
 static double golden_tolerance(struct fixture *t)
 {
     return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;

@@ -83,7 +83,7 @@ static void append(char *cell, size_t size, struct reach reach, size_t outputs, 
     snprintf(cell + at, size - at, "%s%s", least, in_range && reach.most ? "some" : most);
 }
 
-/* The naive form, and each form that differs from it. */
+/* A cell has the naive form, and each form that differs from it. */
 static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r, real value)
 {
     const struct form *form;
