@@ -11,7 +11,7 @@
  * convolution.  In windows it is Net4. */
 TESTS(depthwise_convolution_is_a_case_of_eq4, 2)
 {
-    const int edge = _i ? 5 : 3;                        /* offsets in a table: of a window, or of a neighbourhood */
+    const int edge = _i ? 5 : 3;                        /* table size per axis: of a window or a neighbourhood */
     const char *options = _i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity --area window"
                              : "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity";
     struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");

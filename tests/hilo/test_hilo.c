@@ -91,8 +91,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The memory stated in reference/hilo.h.  Not checked: the naive form beyond 256 tokens, where it is slow; the fast
- * form with pooled queries or heads that are no multiple of 16 channels. */
+/* The memory stated in reference/hilo.h.  Not checked: the naive form beyond 256 padded tokens, where it is slow; the
+ * fast form with pooled queries or heads that are no multiple of 16 channels. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);
@@ -147,7 +147,7 @@ TESTS(heads_are_split_in_whole_numbers, COUNT(split))
 }
 
 /* Hi-Fi, plain and fast: NaN in token (3, 2) of 5 x 7 reaches only its own window, although windows share vectors.  In
- * the naive form it reaches all windows, as the mask's zero weights multiply it. */
+ * the naive form it reaches its whole image, as zero weights multiply it. */
 TESTS(nan_stays_in_its_window, 3)
 {
     char options[64];
@@ -208,7 +208,8 @@ TEST(hilo_by_hand)
         }
     }
 
-    /* A fifth token repeats window 1: 33/9.  Means of a wave with a period of three tokens have a period of six. */
+    /* A fifth token repeats a token of window 1: y is 33/9.  Means of a wave with a period of three tokens have a
+     * period of six. */
     const real log3 = (real)log(3), q = 1, k[] = {0, 0, log3, log3, 0}, v[] = {1, 1, 5, 5, 1};
     const real wave[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1};
     struct hilo_problem z = sizes_of("--grid 2x6", 1, 1);

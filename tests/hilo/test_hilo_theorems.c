@@ -412,7 +412,7 @@ TEST(window_means_attenuate_and_alias_high_frequencies)
     }
 }
 
-/* HiLo, Sec. 4.1 and Fig. 5, on trained networks.  The window means of a checkerboard are zero, but a checkerboard of
+/* HiLo, Sec. 4.1 and Fig. 5 (trained networks): the window means of a checkerboard are zero, but a checkerboard of
  * queries gives a checkerboard of outputs.  Tolerance: 1e-3 of an output. */
 TEST(lofi_is_no_low_pass)
 {
@@ -451,8 +451,8 @@ TEST(hifi_is_no_high_pass)
     forms_within(&t, expected, hilo_tolerance(&t.problem));
 }
 
-/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, on trained networks.  With random weights Hi-Fi has more energy above half the
- * band than Lo-Fi, but a smaller share than its input. */
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9 (trained networks): with random weights Hi-Fi has more energy above half the band
+ * than Lo-Fi, but a smaller share than its input. */
 TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };

@@ -197,7 +197,7 @@ TEST(lisa_by_hand)
     by_hand("circle", "--grid 4 --equation 10", "wa", wa, "wb", wb, (const real[]){-5, 3, 15, 7});
     by_hand("line", "--grid 4 --equation 7", "ea", ea, "eb", eb, (const real[]){0, 3, 15, 7});
 
-    /* Step 2: the line, on a circle with an empty seat. */
+    /* Step 2: the line, on a circle of five with one empty place. */
     grid seats;
     real G[5];
     succeeds(grid_parse(&seats, "5"));
@@ -223,7 +223,7 @@ TEST(lisa_by_hand)
         within("a spectrum", relative_difference(&z[s][0].re, by_hand_spectrum[s], 8), 64 * UNIT_ROUNDOFF);
     }
 
-    /* Step 4: and back, times four. */
+    /* Step 4: transformed back, times four. */
     fourier_transform(z[2], &f, true, line);
     within("back", relative_difference(&z[2][0].re, (const real[]){20, 0, 12, 0, 20, 0, 28, 0}, 8), 64 * UNIT_ROUNDOFF);
     arena_end(&arena);

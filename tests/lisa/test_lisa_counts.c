@@ -51,7 +51,7 @@ TESTS(single_heads_multiply_as_their_formulas_say, COUNT(head_size))
 }
 
 /* LiSA, Tab. 3c: S of the N M pairs of a token and an entry stay on the grid, and the naive form has 2 S c D + 2 N c D
- * multiplications.  The test counts S pair by pair. */
+ * multiplications. */
 static const struct { const char *grid, *kernel; } window_size[] = {
     {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
 };

@@ -102,7 +102,7 @@ static double stated(const struct problem *p, const struct form *form)
 }
 
 /* On an axis of n tokens, windows of s and shift t, the fast form multiplies n s - 2 t (s - t) pairs, the naive form n
- * s.  A pair costs 2 C, with a ghost head 3 C.  The test counts pairs token by token. */
+ * s.  A pair costs 2 C, with a ghost head 3 C. */
 static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
     {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
 };

@@ -59,8 +59,8 @@ static void write_and_read(const struct arena *arena, real *array[COUNT(asked)],
         for (size_t i = 0; i < part[n].count; i++) ck_assert(part[n].entry[i] == (real)(100 * n + i));
 }
 
-/* Nor do the parts of different threads; arrays of a load share memory with those of a run.  arena_allocate allocates
- * exactly arena_bytes; nothing is allocated before. */
+/* Parts of different threads do not overlap either; arrays of a load share memory with those of a run.  arena_allocate
+ * allocates exactly arena_bytes; nothing is allocated before. */
 TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};

@@ -72,7 +72,6 @@ TEST(names_are_looked_up)
     succeeds(others.error);
 }
 
-/* The message states the name and its kind. */
 TEST(unknown_names_are_failures)
 {
     static const char *const said[] = {

@@ -27,7 +27,7 @@ static wide_real dot(const real *a, const real *b, size_t n)
 
 /* ---- the identities -------------------------------------------------- */
 
-/* StructSA, Eq. 2 = 3 and 13 = 15: conv(q_i K^T, U) = q_i conv(K, U), and per channel conv(diag(q_i) K, H) =
+/* StructSA, Eq. 2 equals 3, and 13 equals 15: conv(q_i K^T, U) = q_i conv(K, U), and per channel conv(diag(q_i) K, H) =
  * q_i (K * H). */
 TESTS(convolving_the_map_is_convolving_the_keys, SHAPES)
 {
@@ -496,7 +496,7 @@ TEST(scale_multiplies_the_scores)
         unequal(fixture_run(&halved, form->name, 1), fixture_run(&scaled, form->name, 1), 20 * 8);
 }
 
-/* With scale 0 all scores of a query are equal, so y is the mean of the virtual values. */
+/* With queries of 0, as with scale 0, all scores are equal, so y is the mean of the virtual values. */
 TEST(scale_zero_is_the_mean_of_virtual_values)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, 4, ""};
