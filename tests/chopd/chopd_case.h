@@ -28,7 +28,7 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
 }
 
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms, from the same x and parameters, which are
- * standard normal and scaled by their fan.
+ * standard normal, parameters scaled by their fan-in.
  *
  * fc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums of C, M
  * and R in turn; sigma adds a few roundings.  chopd: N C products, each with a weight that sums R products; or sums of

@@ -1,8 +1,8 @@
 /* test_chopd_traits.c -- dynamic, adaptive, global, mixing: the traits that ChoP'D's tables give to layers
  *
- * A trait is a dependence of W_imncd on an index: i the image, n the position, m far tokens, c and d other channels.
- * Tensors have two images of 4 x 4 tokens and two channels.  Random numbers are normal, so none is zero and no two are
- * equal: the tolerance is zero. */
+ * A trait is a dependence of W_imncd: on the image i (dynamic), the position n (adaptive), far tokens m (global), other
+ * channels c and d (mixing).  Tensors have two images of 4 x 4 tokens and two channels.  Random numbers are normal, so
+ * none is zero and no two are equal: the tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"

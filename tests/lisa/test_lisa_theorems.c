@@ -573,7 +573,7 @@ TESTS(circular_is_linear_where_toeplitz_is_circulant, PLACES)
     equal(eq10(&o), eq7(&o), o.N * o.c);
 }
 
-/* LiSA, Sec. 4.3: with one latent, an entry that differs from its partner one period away changes y.  All data are
+/* LiSA, Sec. 4.3: with one latent, a table entry that differs from the one a period away changes y.  All data are
  * positive, so nothing cancels.  If two latents share their key tables, opposite changes of their value tables
  * cancel. */
 TEST(circular_is_linear_nowhere_else)

@@ -66,7 +66,7 @@ TESTS(properties_hold, plain_count)
     property_shared_scratch(&t);
 }
 
-/* Five images of about 4e8 tokens, of 12288 channels if addresses have 64 bits; without a grid, sizes times 8192. */
+/* With 64-bit addresses: five images of about 4e8 tokens and 12288 channels; without a grid, sizes times 8192. */
 TESTS(sizes_that_do_not_fit_take_nothing, operator_count)
 {
     static const char *const large[] = {"", "400000000", "19998x19998", "4x10000x10000"};
