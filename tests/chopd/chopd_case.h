@@ -33,7 +33,7 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
  * fc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums of C, M
  * and R in turn; sigma adds a few roundings.  chopd: N C products, each with a weight that sums R products; or sums of
  * C, of a box, and of R.  Running sums of a row are of order sqrt(W), of a column sqrt(H w).  A box of h x w reads h of
- * the former and one of the latter at its edges, which gives sqrt(W / w) + sqrt(H) roundings of the mean, of order 1 /
+ * the former and one of the latter at its edges: sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 /
  * sqrt(h w).  The gate and sigma add a few. */
 static inline double layer_tolerance(const struct problem *p)
 {

@@ -61,7 +61,7 @@ static double for_a_token(const char *form, size_t H, size_t W)
 }
 
 /* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form an additional token costs the same for any number of tokens,
- * at most C R + R D + R (6 G + 3); in the naive form, with its dense tensor, the cost grows with that number. */
+ * at most C R + R D + R (6 G + 3).  In the naive form, with its dense tensor, its cost grows with that number. */
 TEST(chopd_costs_the_same_for_every_token)
 {
     double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);

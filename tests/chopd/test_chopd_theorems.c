@@ -285,9 +285,9 @@ TESTS(integral_image_is_the_direct_sum_on_any_numbers, 3)
     }
 }
 
-/* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u: running sums of a row are at most W, so
- * the difference of two errs by 2 W u; those of a column are at most H times the width of the box, by which the mean is
- * divided.  An integral image loses more; the plain form, which has one in double, is tested only in float. */
+/* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u.  Running sums of a row are at most W, so
+ * the difference of two errs by 2 W u.  Those of a column are at most H times the width of the box, by which the mean
+ * is divided.  An integral image loses more; the plain form, which has one in double, is tested only in float. */
 TESTS(small_boxes_keep_their_digits_on_large_planes, 2)
 {
     size_t side = _i ? 1024 : 64, N = side * side;

@@ -279,7 +279,7 @@ static double peak(const char *options, const char *form, size_t channels, const
     return fixture_peak(&t, operator_form(&elsa, form));
 }
 
-/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair, which
+/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair.  This
  * adds less than an eighth of the cost of Eq. 7.  Unfolding needs more than 7 times the memory. */
 TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
@@ -292,8 +292,8 @@ TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 }
 
 /* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form needs 2 h (49 - 9) N logits more, their maps,
- * padding, masks and tables of a chunk, but nothing of size C K^2 N, which the naive form has three times.
- * Tolerance: six rounded arrays. */
+ * padding, masks and tables of a chunk.  It has no array of C K^2 N numbers; the naive form has three.  Tolerance: six
+ * rounded arrays. */
 TEST(fast_elsa_unfolds_nothing)
 {
     const char *seven = "--grid 16x16 --kernel 7 --heads 2", *three = "--grid 16x16 --kernel 3 --heads 2";

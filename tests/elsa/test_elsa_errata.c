@@ -53,8 +53,8 @@ TESTS(shift_kernels_are_built_with_a_missing_bracket, 4)
     unequal(algorithm_3(&m, m.params.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
 }
 
-/* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  The zeros are padded after the second bias is
- * added, so a second bias that is not zero is lost where the neighbour is off the grid, along a frame of width K/2. */
+/* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  Zeros are padded after the second bias is
+ * added.  So a second bias other than 0 is lost where the neighbour is off the grid, along a frame of width K/2. */
 TESTS(bias_of_the_shifted_branch_is_lost_along_a_frame, 2)
 {
     const struct scene_shape s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};

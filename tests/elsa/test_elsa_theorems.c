@@ -51,7 +51,7 @@ TESTS(dynamic_filter_is_a_case_of_eq4, 2)
     else all_forms_equal(&t, y);
 }
 
-/* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1); with b it is Swin's attention, tested
+/* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1).  With b it is Swin's attention, tested
  * on one window, where both tables have the same offsets. */
 TESTS(local_self_attention_is_a_case_of_eq4, 2)
 {

@@ -267,7 +267,7 @@ TESTS(padding_is_tokens_of_zeros, 3)
 }
 
 /* HiLo, Sec. A.3: windows of 3 to 6 of Tab. 8 do not divide 14.  On images, masking the keys of the padding changes
- * Hi-Fi in the corner window by more than a quarter (root mean square), and whole windows not at all. */
+ * Hi-Fi in the corner window by more than a quarter (root mean square).  It does not change whole windows. */
 TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };

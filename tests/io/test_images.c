@@ -152,8 +152,8 @@ static const real *fitted_picture(real (*pixel)(size_t y, size_t x), size_t rows
 
 /* Enlarged by 2, pixel x shows (x + 1/2)/2 - 1/2 of the source; cut to two columns, the image shows columns 9 and 10.
  * Tolerance of the ramp: four products in double, below 8 2^-53, and two roundings to real.  Tolerance of the chess
- * board: a tent of radius 5 weighs even and odd pixels equally to within one of its steps of 1/5, also at the border:
- * half of 1/25. */
+ * board: half of 1/25.  A tent of radius 5 weighs even and odd pixels equally to within one step of 1/5, also at the
+ * border. */
 TEST(fitted_images_are_interpolated)
 {
     double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;

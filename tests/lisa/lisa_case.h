@@ -233,8 +233,8 @@ static inline double largest_column(const real *a, size_t rows, size_t columns)
 }
 
 /* R estimates the size of y for random parameters: their signs are independent, so squares add; |q_i| = |k_n| = 1.  w
- * also stands for the tables of Eq. 5-7.  |e|, |w| and |Ba| are the largest column norms, |w_o| the largest row norm
- * (at least 1), V, |Bb| and |b_o| the largest entries:
+ * also stands for the tables of Eq. 5-7.  |e|, |w| and |Ba| are the largest column norms, |w_o| is the largest row norm
+ * (at least 1); V, |Bb| and |b_o| are the largest entries:
  *
  *     Eq. 4      R = |e| V
  *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)

@@ -123,8 +123,8 @@ static double stated(const struct problem *p, const struct form *form)
     return tensors + others;
 }
 
-/* The growth of rounding errors of the projection: the largest |x| |w| + |b| relative to the result, twice that of q
- * and k plus that of v.  q and k are measured per token, as each is divided by its length; v per channel. */
+/* The growth of rounding errors of the projection: the largest |x| |w| + |b| relative to the result; that of q and k
+ * counts twice.  q and k are measured per token, as each is divided by its length; v per channel. */
 static double projection_growth(const struct problem *p, const real *x)
 {
     struct lisa_problem l = resolved(p);

@@ -156,8 +156,8 @@ static double tab_3_millions(int row, bool biases)
     return millions(one + (tab_3[row].rpes - 1) * 27 * 27, 196);
 }
 
-/* LiSA, Tab. 3b, 3c (kernels of k x k) and 3d (latents) hold to the last digit (0.005 M) if the seven rows with an N x
- * N RPE have no biases in their projections.  With biases they are 0.006 to 0.013 M too large. */
+/* LiSA, Tab. 3b, 3c and 3d hold to the last digit (0.005 M) if the seven rows with an N x N RPE have no biases in their
+ * projections.  With biases these rows are 0.006 to 0.013 M too large. */
 TESTS(shapes_give_the_parameters_of_tab_3, COUNT(tab_3))
 {
     double printed = published("lisa", tab_3[_i].table, tab_3[_i].row, "parameters");

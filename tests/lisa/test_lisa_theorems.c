@@ -615,8 +615,8 @@ TEST(circular_is_linear_nowhere_else)
     equal(eq7(&o), eq10(&o), n);
 }
 
-/* LiSA, Eq. 10: if kernels reach r tokens, circular and linear outputs agree at all tokens at least r from the border
- * and, if r > 0, differ on each of its four sides. */
+/* LiSA, Eq. 10: if kernels reach r tokens, circular and linear outputs agree at all tokens at least r from the border.
+ * If r > 0, they differ on each of its four sides. */
 TESTS(circular_differs_from_linear_at_the_border_only, 4)
 {
     struct case_head o = integer_head("7x9", 2, 1);

@@ -162,10 +162,10 @@ static struct scores scores_of(const struct arrays *x)
 /* Largest difference of two forms, or of two orders of one form's sums: worst case, to first order in u.
  *
  * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the scaled query), each
- * at most u S, where S is the largest score; subtracting the maximum adds 2 u S.  Weight, in numerator and denominator:
- * the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).  Sums: n u in numerator and denominator of
- * each form; 2 u for each of the at most n/64 + 1 rescalings of the tiled form; 2 u for the divisions.  Together 2 (c +
- * 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
+ * at most u S, where S is the largest score.  Subtracting the maximum adds 2 u S.  Weight, in numerator and
+ * denominator: the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).  Sums: n u in numerator and
+ * denominator of each form; 2 u for each of the at most n/64 + 1 rescalings of the tiled form; 2 u for the divisions.
+ * Together 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
 static double tolerance(const struct arrays *x)
 {
     double c = (double)x->channels, n = (double)x->keys;
