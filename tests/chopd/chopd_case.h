@@ -12,7 +12,7 @@ static inline struct chopd_problem chopd_of(const struct problem *p)
     return params;
 }
 
-/* Eq. 9 of all images: u13 [B][N][R]. */
+/* The gates u13 [B][N][R] of all images, Eq. 9. */
 static inline real *gates(const struct chopd_problem *p, const real *x)
 {
     size_t cells = p->s * p->s;
@@ -28,12 +28,12 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
 }
 
 /* Probabilistic bound (roundoff.h) of the largest difference of two forms, from the same x and parameters, which are
- * standard normal and scaled by their fan.
+ * standard normal, parameters scaled by their fan-in.
  *
  * fc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums of C, M
  * and R in turn; sigma adds a few roundings.  chopd: N C products, each with a weight that sums R products; or sums of
  * C, of a box, and of R.  Running sums of a row are of order sqrt(W), of a column sqrt(H w).  A box of h x w reads h of
- * the former and one of the latter at its edges, which gives sqrt(W / w) + sqrt(H) roundings of the mean, of order 1 /
+ * the former and one of the latter at its edges: sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 /
  * sqrt(h w).  The gate and sigma add a few. */
 static inline double layer_tolerance(const struct problem *p)
 {
@@ -74,7 +74,7 @@ static inline double overlap(double at, double lo, double hi)
     return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo));
 }
 
-/* The mean over a box around token n, which reaches only the nine tokens around n. */
+/* The mean over a box that reaches only token n and its eight neighbours. */
 static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     double sum = 0;

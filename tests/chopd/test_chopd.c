@@ -14,7 +14,7 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
-/* Enough images that both threads surely take some, and one left over. */
+/* 513 images: both threads surely take some, and one is left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
@@ -149,7 +149,7 @@ TEST(two_tokens_are_pooled_by_hand)
     }
 }
 
-/* To three digits, for numbers from 1 to 10. */
+/* Rounds a number from 1 to 10 to three digits. */
 static double three_digits(double value)
 {
     return round(100 * value) / 100;

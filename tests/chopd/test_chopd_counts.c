@@ -1,6 +1,6 @@
 /* test_chopd_counts.c -- the cost of fully connected layers and Formers; test_chopd.c counts whole forms
  *
- * Counts are exact integers.  Of the paper's Fig. 3 only the statements of Sec. 2.2 and 2.3 are public. */
+ * Counts are exact integers. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -61,7 +61,7 @@ static double for_a_token(const char *form, size_t H, size_t W)
 }
 
 /* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form an additional token costs the same for any number of tokens,
- * at most C R + R D + R (6 G + 3); in the naive form, the dense tensor, its cost grows with their number. */
+ * at most C R + R D + R (6 G + 3).  In the naive form, with its dense tensor, its cost grows with that number. */
 TEST(chopd_costs_the_same_for_every_token)
 {
     double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);
@@ -97,7 +97,7 @@ TEST(chopd_cost_does_not_depend_on_the_size_of_boxes)
 TESTS(direct_multiplies_at_most_as_its_formula_says, 3)
 {
     enum { N = 42, R = 4, G = 3 };
-    static const double half[] = {0, 0.5, 7};           /* of a side; 0: random boxes */
+    static const double half[] = {0, 0.5, 7};           /* half a side; 0: random boxes */
     struct fixture t = fixture("--grid 6x7 --gate-size 2", &chopd, 1, 3, "R=4 D=5 G=3 S=2", "");
     struct chopd_problem p = chopd_of(&t.problem);
     real *box = fixture_tensor(&t, "boxes"), *y = zeros(t.outputs);
@@ -121,9 +121,10 @@ TEST(chopd_memory_grows_with_its_components)
     ck_assert(fabs(naive / (16 * 16 + 24 * 4 + 24) - 1) <= 0.01);
 }
 
-/* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes it
- * is between one tap and nine, without phi and the interpolation of its 4 x 4 cells along the rows (s W R).  With both,
- * on 7 x 7 tokens of 512 channels, it is 3.3 C^2.  Tolerance: zero for the formula; half the last printed digit. */
+/* ChoP'D, Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  With C = D = R and G boxes a
+ * token costs more than one tap and less than nine, without phi and the interpolation of its 4 x 4 cells along the rows
+ * (s W R).  With both, on 7 x 7 tokens of 512 channels, it costs 3.3 C^2.  Tolerance: zero for the formula; half the
+ * last printed digit. */
 TESTS(chopd_costs_between_one_tap_and_nine, 4)
 {
     static const struct { size_t side, C, G; double ratio; } layer[] = {

@@ -101,8 +101,8 @@ TEST(eq8_needs_no_n_on_unfolded_tokens)
     unequal(y[MOVED], y[AS_UNFOLDED], N * D);
 }
 
-/* The largest 2 x 2 minor of a gate [images][N][R], over two images and two tokens, relative to its largest entry
- * squared. */
+/* The largest 2 x 2 minor of a gate [images][N][R], over two images and two tokens, relative to the square of the
+ * largest entry. */
 static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
 {
     double most = 0, entry = largest(gate, images * N * R);

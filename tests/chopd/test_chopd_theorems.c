@@ -22,8 +22,8 @@ static struct fixture small_former(size_t R)
 static const size_t small[5] = {2, 4, 3, 3, 2};
 static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
-/* ChoP'D, Eq. 5: for R >= rank(W) the factors give W exactly.  A term for every entry of four of the five indices
- * suffices: the fifth factor is a fibre of W. */
+/* ChoP'D, Eq. 5: for R >= rank(W) the factors give W exactly.  One term for each combination of four of the five
+ * indices suffices: the fifth factor is a fibre of W. */
 TESTS(enough_terms_make_any_layer, 5)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
@@ -106,7 +106,7 @@ TEST(ranks_of_pooling_and_pointwise_convolution)
     }
 }
 
-/* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3.  The V of Eq. 5 is the W of Eq. 3 and 4; the V of Eq. 7 is another. */
+/* ChoP'D, Eq. 6 is Eq. 5 in Eq. 3. */
 TESTS(eq6_is_eq5_in_eq3, 5)
 {
     static const struct { size_t B, C; const char *sizes; } shape[] = {
@@ -124,8 +124,9 @@ TESTS(eq6_is_eq5_in_eq3, 5)
     forms_equal(&t, y);
 }
 
-/* Derived from Eq. 6: the output depends on the image through R numbers.  Tokens out with equal rows of u3 are equal.
- * Adding an amount to a token in and subtracting it from another changes nothing if their rows of u2 are equal. */
+/* Derived from Eq. 6: the output depends on the image through R numbers.  Tokens out with equal rows of u3 and b are
+ * equal.  Adding an amount to a token in and subtracting it from another changes nothing if their rows of u2 are
+ * equal. */
 TESTS(output_depends_on_the_image_through_r_numbers, 3)
 {
     enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
@@ -284,9 +285,9 @@ TESTS(integral_image_is_the_direct_sum_on_any_numbers, 3)
     }
 }
 
-/* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u: running sums of a row are at most W, so
- * the difference of two errs by 2 W u; those of a column are at most H times the width of the box, by which the mean is
- * divided.  An integral image loses more; the plain form has one in double, so it is tested only in float. */
+/* Small boxes are accurate on large planes.  Tolerance: (2 W + 2 H + 160) u.  Running sums of a row are at most W, so
+ * the difference of two errs by 2 W u.  Those of a column are at most H times the width of the box, by which the mean
+ * is divided.  An integral image loses more; the plain form, which has one in double, is tested only in float. */
 TESTS(small_boxes_keep_their_digits_on_large_planes, 2)
 {
     size_t side = _i ? 1024 : 64, N = side * side;
@@ -446,8 +447,8 @@ TESTS(gate_without_its_last_map_is_constant, 4)
     within("gates", worst, 8 * UNIT_ROUNDOFF);
 }
 
-/* ChoP'D, Sec. 2.3, "arbitrary resolutions": of chopd, also on grids smaller than its boxes; the factors of Eq. 6 grow
- * with the grid. */
+/* ChoP'D, Sec. 2.3, "arbitrary resolutions": chopd's parameters fit any grid, also one smaller than its boxes; the
+ * factors of Eq. 6 grow with the grid. */
 TEST(same_parameters_serve_any_size)
 {
     static const char *const grids[] = {"--grid 1x1", "--grid 5x7", "--grid 14x14"};

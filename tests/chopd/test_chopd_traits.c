@@ -1,8 +1,8 @@
 /* test_chopd_traits.c -- dynamic, adaptive, global, mixing: the traits that ChoP'D's tables give to layers
  *
- * A trait is a dependence of W_imncd on an index: i the image, n the position, m far tokens, c and d other channels.
- * Tensors have two images of 4 x 4 tokens and two channels.  Their numbers are normal, so none is zero and no two are
- * equal: the tolerance is zero. */
+ * A trait is a dependence of W_imncd: on the image i (dynamic), the position n (adaptive), far tokens m (global), other
+ * channels c and d (mixing).  Tensors have two images of 4 x 4 tokens and two channels.  Random numbers are normal, so
+ * none is zero and no two are equal: the tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -99,7 +99,7 @@ static real *of_circular(const real *kernel)
     return for_both(w);
 }
 
-/* ChoP'D, abstract, Fig. 1a, Sec. 4, Tab. 2: the traits of these layers are dependences of W.  Each trait except global
+/* ChoP'D, abstract, Fig. 1a, Sec. 4, Tab. 2: the traits of these layers are dependences of W.  Each trait alone
  * separates two of them.  A circular convolution as large as the plane is only global, since it shares its weights; the
  * flag n of GFNet is left open. */
 TEST(flags_of_layers_are_dependences_of_w)

@@ -42,8 +42,8 @@ static inline struct scene empty_scene(const struct scene_shape *s)
     return m;
 }
 
-/* Inputs are integers from -2 to 2, so that logits are exact in every order of summation, or normal, with maps scaled
- * so that a logit is of order one. */
+/* Inputs: if `whole`, integers from -2 to 2, so that logits are exact in every order of summation; else normal, with
+ * maps scaled so that logits are of order one. */
 static inline struct scene scene_of(const struct scene_shape *s, bool whole)
 {
     struct scene m = empty_scene(s);

@@ -97,8 +97,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies, the tables of tokens
- * and offsets, the ghost matrices. */
+/* The memory stated in reference/elsa.h for one image, and what it leaves out: q, k and v as projected, dense copies,
+ * the tables of tokens and offsets, the ghost matrices. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct elsa_problem z;
@@ -131,10 +131,10 @@ TEST(neighbours_off_the_grid_take_part)
     within("token 1", fabs((double)f[1] - second) / second, 10 * UNIT_ROUNDOFF);
 }
 
-/* ELSA, Eq. 5, 7 and 8, by hand (chapter 3): four tokens on a line, one head, one channel.  q = (1, 2, 1, 2) and
- * k = (1, 1, 3, 2), so z = (1, 2, 3, 4); the scale ln 2 makes each weight a power of two.  The rows above and below,
- * which a line does not have, get a bias of -1000.  x holds q, k and v = (6, 4, 15, 3) as three channels.
- * Tolerance: of two forms, doubled since ghosted weights are up to 2. */
+/* ELSA, Eq. 5, 7 and 8, by hand (chapter 3): four tokens on a line, one head, one channel.  q = (1, 2, 1, 2) and k =
+ * (1, 1, 3, 2), so z = (1, 2, 3, 4); the scale ln 2 makes each weight a power of two.  The rows above and below, which
+ * a line does not have, get a bias of -1000.  x holds q, k and v = (6, 4, 15, 3) as three channels.  Tolerance: twice
+ * that of two forms, as ghosted weights are up to 2, times the largest y, 22. */
 static const struct { const char *ghost, *without; double y[4]; } by_hand[] = {
     {"", "w_o b_o b_qkv ghost_mul ghost_add", {4, 7, 7, 3}},
     {"--lambda 0", "w_o b_o b_qkv", {10, 11, 22, 6}},
@@ -279,7 +279,7 @@ static double peak(const char *options, const char *form, size_t channels, const
     return fixture_peak(&t, operator_form(&elsa, form));
 }
 
-/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair, which
+/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) also multiplies query and key for each pair.  This
  * adds less than an eighth of the cost of Eq. 7.  Unfolding needs more than 7 times the memory. */
 TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
@@ -292,8 +292,8 @@ TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 }
 
 /* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form needs 2 h (49 - 9) N logits more, their maps,
- * padding, masks and tables of a chunk, but nothing of size C K^2 N, which the naive form has three times.
- * Tolerance: six rounded arrays. */
+ * padding, masks and tables of a chunk.  It has no array of C K^2 N numbers; the naive form has three.  Tolerance: six
+ * rounded arrays. */
 TEST(fast_elsa_unfolds_nothing)
 {
     const char *seven = "--grid 16x16 --kernel 7 --heads 2", *three = "--grid 16x16 --kernel 3 --heads 2";

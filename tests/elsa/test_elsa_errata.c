@@ -53,8 +53,8 @@ TESTS(shift_kernels_are_built_with_a_missing_bracket, 4)
     unequal(algorithm_3(&m, m.params.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
 }
 
-/* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  The zeros are padded after the second bias is
- * added, so a second bias that is not zero is lost where the neighbour is off the grid, along a frame of width K/2. */
+/* ELSA, App. D, leaves open why both 1 x 1 convolutions have bias=True.  Zeros are padded after the second bias is
+ * added.  So a second bias other than 0 is lost where the neighbour is off the grid, along a frame of width K/2. */
 TESTS(bias_of_the_shifted_branch_is_lost_along_a_frame, 2)
 {
     const struct scene_shape s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
@@ -77,7 +77,8 @@ TESTS(bias_of_the_shifted_branch_is_lost_along_a_frame, 2)
 }
 
 /* ELSA, Eq. 4: our copy has v_j next to r^b, inside Norm; a softmax would then make every y 1.  We have it outside, as
- * in Eq. 3, 5 and 6: y is linear in v.  Left open, as it depends on one letter.  Tolerance: 8 u for a sum of nine. */
+ * in Eq. 3, 5 and 6: y is linear in v.  Left open: the readings differ by one printed letter.  Tolerance: 8 u for a sum
+ * of nine. */
 TEST(value_stands_outside_the_norm)
 {
     struct fixture t = fixture("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");

@@ -40,8 +40,8 @@ static double difference(const char *table, const char *row, const char *less, c
     return published("elsa", table, row, quantity) - published("elsa", table, less, quantity);
 }
 
-/* Tables 7 (800 x 1280 pixels) and 8 (512 x 2048): the differences follow from the layers of stages 1 to 3, T with
- * groups of 4, S with groups of 8, with padded windows.  The sums of the ghost head count in Table 7 but not in Table 8
+/* Tables 7 (800 x 1280 pixels) and 8 (512 x 2048): the differences follow from the layers of stages 1 to 3 with padded
+ * windows, T with groups of 4, S with groups of 8.  The sums of the ghost head count in Table 7 but not in Table 8
  * (left open).  Tolerance: 1, as both rows are integers. */
 static const struct growth {
     const char *table, *ours, *theirs;

@@ -65,7 +65,7 @@ TESTS(filter_norm_of_the_code_is_a_constant_times_ours, 3)
 }
 
 /* ELSA, Sec. 5, on the terms without a softmax: y(2x) = 2^o y(x) for each term, o its order, and the third difference
- * of all four is 6 times y of qk alone. */
+ * of their sum is 6 times y of qk alone. */
 TEST(net7_is_of_third_order)
 {
     static const struct { const char *terms; int factor; } term[] = {

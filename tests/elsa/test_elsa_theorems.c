@@ -1,7 +1,6 @@
 /* test_elsa_theorems.c -- theorems about ELSA
  *
- * Other layers as cases of Eq. 4, the orders of its terms, positions and borders, the ghost head.  Tests on integers
- * are exact: their tolerance is zero. */
+ * Tests on integers are exact: their tolerance is zero. */
 
 #include "elsa_case.h"
 #include "../../reference/msa.h"
@@ -12,7 +11,7 @@
  * convolution.  In windows it is Net4. */
 TESTS(depthwise_convolution_is_a_case_of_eq4, 2)
 {
-    const int edge = _i ? 5 : 3;                        /* offsets in a table: of a window, or of a neighbourhood */
+    const int edge = _i ? 5 : 3;                        /* table size per axis: of a window or a neighbourhood */
     const char *options = _i ? "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity --area window"
                              : "--grid 6x9 --kernel 3 --heads 4 --equation 4 --terms b --norm identity";
     struct fixture t = fixture(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
@@ -52,7 +51,7 @@ TESTS(dynamic_filter_is_a_case_of_eq4, 2)
     else all_forms_equal(&t, y);
 }
 
-/* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1); with b it is Swin's attention, tested
+/* ELSA, Eq. 3 and 4, Tab. 1: the term qk in windows is window attention (Net1).  With b it is Swin's attention, tested
  * on one window, where both tables have the same offsets. */
 TESTS(local_self_attention_is_a_case_of_eq4, 2)
 {
@@ -92,7 +91,7 @@ TEST(eq6_is_eq4_without_the_dot_product)
     beyond("    heads taken modulo", relative_difference(fixture_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 
-/* ELSA, Eq. 4, Tab. 1: y is the sum of y of each term. */
+/* ELSA, Eq. 4, Tab. 1: without a norm, y is the sum of the outputs of the single terms. */
 TESTS(terms_of_eq4_add_without_a_norm, 2)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
@@ -173,8 +172,8 @@ static real *cut_at(const char *options, size_t from, size_t outputs)
     return fixture_run(&t, "naive", 1);
 }
 
-/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  Compared two
- * rows away from the borders. */
+/* ELSA, Sec. 4.2 and 4.3: neighbourhoods commute with shifts; windows only with shifts by whole windows.  The compared
+ * rows are not at a border. */
 TESTS(neighbourhoods_commute_with_shifts_and_windows_do_not, 2)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
@@ -232,8 +231,8 @@ TESTS(dilation_interleaves_images, 2)
         }
 }
 
-/* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}, entries row-major; both offsets run from i to
- * j. */
+/* ELSA, Eq. 7 and Algorithm 2: for an impulse at token j, f_i = h_{j-i}: offsets run from i to j, and entries are
+ * row-major. */
 TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct scene_shape s = {"5x6", 2, 2, 3, 1, 7};

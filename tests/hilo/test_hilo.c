@@ -91,8 +91,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* reference/hilo.h; without the naive form on large planes, where it is slow, and in the fast form without heads that
- * do not fill vectors and pooled queries. */
+/* The memory stated in reference/hilo.h.  Not checked: the naive form beyond 256 padded tokens, where it is slow; the
+ * fast form with pooled queries or heads that are no multiple of 16 channels. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);
@@ -147,7 +147,7 @@ TESTS(heads_are_split_in_whole_numbers, COUNT(split))
 }
 
 /* Hi-Fi, plain and fast: NaN in token (3, 2) of 5 x 7 reaches only its own window, although windows share vectors.  In
- * the naive form it reaches all windows, as the mask's zero weights multiply it. */
+ * the naive form it reaches its whole image, as zero weights multiply it. */
 TESTS(nan_stays_in_its_window, 3)
 {
     char options[64];
@@ -168,8 +168,8 @@ TESTS(nan_stays_in_its_window, 3)
 }
 
 /* Chapter 5, "By hand" and "Do they separate the frequencies?": four tokens in a row, windows of two.  Windows are
- * squares, so the plane has the row twice; equal copies cancel.  Channels of a token: its key (here e^key), value and
- * query; heads have one channel, so the scale is 1.  Tolerance: the operator's, of values up to 9. */
+ * squares, so the plane has the row twice; equal copies cancel.  Channels of a token: its key (the table has e^key),
+ * value and query; heads have one channel, so the scale is 1.  Tolerance: the operator's, of values up to 9. */
 static const struct { const char *what, *options; double weight[4], value[4], query[4], y[4]; } hand[] = {
     {"Hi-Fi", "--alpha 0", {1, 3, 5, 7}, {1, 5, 2, 8}, {1, 1, 1, 1}, {4, 4, 5.5, 5.5}},
     {"Lo-Fi", "--alpha 1", {1, 1, 3, 3}, {1, 1, 5, 5}, {1, 1, 1, 1}, {4, 4, 4, 4}},
@@ -208,7 +208,8 @@ TEST(hilo_by_hand)
         }
     }
 
-    /* A fifth token repeats window 1: 33/9.  The means of a wave of three tokens are a wave of six. */
+    /* A fifth token repeats a token of window 1: y is 33/9.  Means of a wave with a period of three tokens have a
+     * period of six. */
     const real log3 = (real)log(3), q = 1, k[] = {0, 0, log3, log3, 0}, v[] = {1, 1, 5, 5, 1};
     const real wave[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1};
     struct hilo_problem z = sizes_of("--grid 2x6", 1, 1);

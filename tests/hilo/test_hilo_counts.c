@@ -95,9 +95,9 @@ static double high_half(const char *options, size_t edge, size_t D, double s)
     return layer(options, edge, D) - low_half((double)(edge * edge), (double)D, s);
 }
 
-/* HiLo, Sec. 4.1, Fig. 2 a, b: on small planes the branches cost about the same, on large ones Lo-Fi costs more, as its
- * cost grows with N^2.  They are equal at N = (s^2 - 1) D + s^4: with D = 768 at 2320 tokens (between 48^2 and 50^2)
- * for s = 2, at 11776 (between 108^2 and 112^2) for s = 4. */
+/* HiLo, Sec. 4.1, Fig. 2 a, b: with half of the heads each, Hi-Fi costs 1.6 to 1.7 times as much at 14 x 14 tokens.  On
+ * large planes Lo-Fi costs more, as its cost grows with N^2.  The costs are equal at N = (s^2 - 1) D + s^4: with D =
+ * 768 at 2320 tokens for s = 2, at 11776 for s = 4. */
 TEST(lofi_costs_more_than_hifi_on_large_planes)
 {
     static const char *const two = "--heads 12 --alpha 0.5", *const four = "--heads 12 --alpha 0.5 --window 4";
@@ -137,10 +137,9 @@ static double with_heads(size_t low, size_t edge)
     return layer(options, edge, 384);
 }
 
-/* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": in stage 3 of LITv2-S until alpha = 0.9, ten
- * heads.  The cost is a parabola in ld with its minimum at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  From N
- * = 2704 = 52^2 on the first head saves nothing.  At N = 1168, between 34^2 and 36^2, all heads in Lo-Fi cost the same
- * as none. */
+/* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": true in stage 3 of LITv2-S until alpha = 0.9,
+ * ten heads.  The cost is a parabola in ld with its minimum at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.
+ * From N = 2704 = 52^2 on the first head saves nothing.  At N = 1168 all heads in Lo-Fi cost the same as none. */
 TEST(larger_alpha_saves_up_to_ten_heads)
 {
     double before = 0, best = 384 - 384 / 8.0 + 2 - 196 / 8.0;

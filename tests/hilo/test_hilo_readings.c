@@ -30,8 +30,7 @@ static status bind_on_50x80(const struct declaration *d, const char *without)
 }
 
 /* HiLo, Sec. 3 and 4.2: a table of offsets fits one plane only.  It has 27^2 = 729 entries at 224 x 224 pixels, 99 *
- * 159 = 15741 at 800 x 1280.  With x of the larger plane, a smaller file with a table is rejected; without one it
- * fits. */
+ * 159 = 15741 at 800 x 1280.  A file of the smaller plane with x of the larger one is rejected if it has a table. */
 TEST(relative_positions_belong_to_their_plane)
 {
     struct problem small = shaped("--grid 14x14 --heads 3", &msa, 1, 24, "", "");

@@ -115,8 +115,8 @@ TEST(branches_are_independent)
 
 /* ---- why N/s^2 keys suffice ----------------------------------------------- */
 
-/* HiLo, Sec. 4.1: s^2 copies of every key and value leave the output; one more copy of the first key changes it.
- * Tolerance: scores have equal bits; weights and outputs are sums of M and of n terms. */
+/* HiLo, Sec. 4.1: s^2 copies of every key and value do not change the output; one more copy of the first key changes
+ * it.  Tolerance: scores have equal bits; weights and outputs are sums of M and of n terms. */
 TESTS(equal_keys_repeated_leave_the_mean, 3)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
@@ -245,7 +245,7 @@ TESTS(pooled_queries_are_another_function, 4)
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* HiLo, Sec. A.3, and the authors' detection code: at the bottom and on the right. */
+/* HiLo, Sec. A.3, and the authors' detection code pad with zeros at the bottom and on the right. */
 TESTS(padding_is_tokens_of_zeros, 3)
 {
     static const struct { const char *rest; size_t H, W; } z[] = {
@@ -267,7 +267,7 @@ TESTS(padding_is_tokens_of_zeros, 3)
 }
 
 /* HiLo, Sec. A.3: windows of 3 to 6 of Tab. 8 do not divide 14.  On images, masking the keys of the padding changes
- * Hi-Fi in the corner window by more than a quarter (root mean square), and whole windows not at all. */
+ * Hi-Fi in the corner window by more than a quarter (root mean square).  It does not change whole windows. */
 TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };
@@ -305,10 +305,10 @@ TEST(masking_the_padding_is_another_function)
         beyond("in the corner", sqrt(corner / size), 0.25);
 }
 
-/* ---- permutations, NaN --------------------------------------------------- */
+/* ---- permutations -------------------------------------------------------- */
 
-/* HiLo, Sec. 4.2, "permutation-invariant": it commutes with permutations of windows and inside windows.  On a plane
- * that windows do not tile it commutes with those of whole windows, but not with cyclic shifts of the plane. */
+/* HiLo, Sec. 4.2, "permutation-invariant": HiLo commutes with permutations of windows and inside windows.  If windows
+ * do not tile the plane, it commutes with permutations of whole windows, but not with cyclic shifts. */
 enum places { WINDOWS_AND_INSIDE, BY_A_WINDOW, BY_A_TOKEN, RANDOM_ORDER, WHOLE_WINDOWS };
 static const struct { enum places how; size_t H, W; bool same; } orders[] = {
     {WINDOWS_AND_INSIDE, 6, 10, true}, {BY_A_WINDOW, 6, 10, true}, {BY_A_TOKEN, 6, 10, false},
@@ -412,7 +412,7 @@ TEST(window_means_attenuate_and_alias_high_frequencies)
     }
 }
 
-/* HiLo, Sec. 4.1 and Fig. 5, on trained networks.  The window means of a checkerboard are zero, but a checkerboard of
+/* HiLo, Sec. 4.1 and Fig. 5 (trained networks): the window means of a checkerboard are zero, but a checkerboard of
  * queries gives a checkerboard of outputs.  Tolerance: 1e-3 of an output. */
 TEST(lofi_is_no_low_pass)
 {
@@ -451,8 +451,8 @@ TEST(hifi_is_no_high_pass)
     forms_within(&t, expected, hilo_tolerance(&t.problem));
 }
 
-/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, on trained networks.  With random weights Hi-Fi has more energy above half the
- * band than Lo-Fi, but a smaller share than its input.  The margins come from 40 random draws. */
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9 (trained networks): with random weights Hi-Fi has more energy above half the band
+ * than Lo-Fi, but a smaller share than its input. */
 TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };

@@ -201,7 +201,7 @@ class Images(suite.Case):
                 self.fails(f"network learned-lisa --random 1 {path} -o none", message)
 
     def test_mosaics_are_the_images_of_a_set(self):
-        """Images row by row, cyclically, gzipped or not, give the tokens of the same picture.  Each entry of a batch
+        """Images of a set, row by row and cyclically, give the tokens of the same picture.  Each entry of a batch
         continues after the images of the previous one."""
         data = idx_header(0x803, *SET) + PIXELS
         write("set", data)

@@ -105,7 +105,8 @@ static bool png_is_read(void)
     return !s.code;
 }
 
-/* Truncated, or with any bit inverted.  `harmless` bits, such as those of a time stamp, may change. */
+/* Files truncated at any length, or with any bit inverted.  Fewer than `harmless` changes are not noticed, such as
+ * those of a time stamp. */
 TESTS(damaged_images_are_rejected_or_equal, 2)
 {
     static const struct { bool (*is_read)(void); size_t harmless; } kind[] = {{set_is_read, 8 * 12},
@@ -149,9 +150,10 @@ static const real *fitted_picture(real (*pixel)(size_t y, size_t x), size_t rows
     return pixels;
 }
 
-/* Enlarged twice, pixel x shows (x + 1/2)/2 - 1/2 of the source; two columns show its middle, 9 and 10.  Tolerance of
- * the ramp: four products in double, below 8 2^-53, and two roundings to real.  Tolerance of the chess board: a tent of
- * radius 5 weighs even and odd pixels equally to within one of its steps of 1/5, also at the border: half of 1/25. */
+/* Enlarged by 2, pixel x shows (x + 1/2)/2 - 1/2 of the source; cut to two columns, the image shows columns 9 and 10.
+ * Tolerance of the ramp: four products in double, below 8 2^-53, and two roundings to real.  Tolerance of the chess
+ * board: half of 1/25.  A tent of radius 5 weighs even and odd pixels equally to within one step of 1/5, also at the
+ * border. */
 TEST(fitted_images_are_interpolated)
 {
     double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;
@@ -184,8 +186,8 @@ static grid make_grid(const char *text)
     return g;
 }
 
-/* Tolerance: 3 * 72 u sqrt(N) / s.  Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 6 u
- * 12; value, mean and deviation each add that over the smallest deviation s, for tokens of at most sqrt(N). */
+/* Tolerance: 3 * 72 u sqrt(N) / s.  Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 72 u.
+ * Value, mean and deviation each add this error, divided by the smallest deviation s; tokens are at most sqrt(N). */
 TEST(tokens_are_projected_patches)
 {
     enum { C = 5 };
@@ -254,7 +256,7 @@ TESTS(noise_falls_as_one_over_f, 5)
     }
 }
 
-/* The line about it fits its buffer, truncated and terminated. */
+/* The text about the noise is truncated to its buffer and terminated. */
 TEST(noise_replaces_a_missing_data_set)
 {
     const char *about_noise = "1/f noise of seed 0, 2x2 patches";

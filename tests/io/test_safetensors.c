@@ -31,7 +31,7 @@ static struct tensors small_list(void)
 
 /* ---- Reading what was written ---- */
 
-/* Writes and reads a file: names and shapes are equal when it is opened, data, to the bit, when it is loaded. */
+/* Writes and reads a file.  Once opened, it has equal names and shapes; once loaded, equal bits. */
 static void round_trip(const struct tensors *list)
 {
     struct safetensors opened;
@@ -110,7 +110,7 @@ TEST(names_are_escaped_and_checked)
 
 /* ---- Reading without loading ---- */
 
-/* Two tensors of 2 GiB are holes in the file before three others, which alone are loaded. */
+/* Two tensors of 2 GiB are holes in the file.  Only the three others are loaded. */
 TEST(tensors_beyond_4_gib_are_read)
 {
     static const struct { off_t at; size_t width, count; double value[4]; const char *bytes; } expected[] = {
@@ -201,8 +201,8 @@ static bool is_read(const void *bytes, size_t count, off_t more)
     return !s.code;
 }
 
-/* With any bit inverted, a file is rejected or valid (it may have another name).  A truncated file and a header that
- * claims too much are errors and take no memory. */
+/* With any bit inverted, a file is rejected or valid (a name may change).  A truncated file and a header that claims
+ * too much are errors and take no memory. */
 TEST(damaged_files_do_no_harm)
 {
     static const struct { const char *bytes; off_t data; } claims[] = {

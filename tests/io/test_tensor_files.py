@@ -20,7 +20,7 @@ def only_x(shape, offsets="[0,8]", dtype='"F32"'):
 
 
 def write_header(path, header, data=b""):
-    """Each character of the header is a byte, since some are no UTF-8."""
+    """Each character of the header is a byte, since some headers are not UTF-8."""
     write(path, suite.raw_tensors(header.encode("latin-1"), data))
 
 
@@ -207,7 +207,7 @@ class Reading(suite.Case):
         self.assertEqual(suite.read_tensors("b"), {"x": ([1, 4, 1], expected), "table": ([2, 1], narrow)})
 
     def test_doubles_are_read_in_pieces(self):
-        """compare reads 4096 numbers at a time, the library 1024 of F32 or 512 of F64."""
+        """compare reads 4096 numbers at a time, the library 4096 of F32 or 2048 of F64."""
         sizes = 1, 7, 511, 512, 513, 1024, 1025, 1500, 4096, 4097, 10000
         tensors = {str(size): ([size], [size + n + 0.5 for n in range(size)]) for size in sizes}
         tensors["ones"] = [9000], 9000 * [1]

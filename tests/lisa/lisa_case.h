@@ -146,7 +146,7 @@ static inline real *eq10_local(const struct case_head *o)
     return y;
 }
 
-/* The entry of a window for the offset i - n, or window->tokens. */
+/* The entry of a window for the offset i - n, or window->tokens outside it. */
 static inline size_t window_entry(const grid *window, const grid *g, size_t i, size_t n)
 {
     size_t at_i[GRID_AXES], at_n[GRID_AXES], entry = 0;
@@ -169,7 +169,6 @@ static inline real *fig6(const struct case_head *o, const real *Ba)
     return y;
 }
 
-/* All equations, for their common properties. */
 typedef real *(*equation)(const struct case_head *);
 static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},
@@ -184,7 +183,7 @@ static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", 
 struct sizes {
     const char *grid;
     size_t c, h, D, B;
-    bool bare;                  /* without biases and output projection */
+    bool bare;                  /* without b_qkv, w_o and b_o */
 };
 
 /* The option for a kernel of 3 on every axis if the equation is local, else "". */
@@ -233,8 +232,9 @@ static inline double largest_column(const real *a, size_t rows, size_t columns)
     return worst;
 }
 
-/* R: the size of y for random parameters, whose signs are independent, so that squares add.  |q_i| = |k_n| = 1.  With w
- * also for the tables of Eq. 5-7, |w| the largest norm of a column, and V the largest value,
+/* R estimates the size of y for random parameters: their signs are independent, so squares add; |q_i| = |k_n| = 1.  w
+ * also stands for the tables of Eq. 5-7.  |e|, |w| and |Ba| are the largest column norms, |w_o| is the largest row norm
+ * (at least 1); V, |Bb| and |b_o| are the largest entries:
  *
  *     Eq. 4      R = |e| V
  *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
@@ -272,8 +272,8 @@ static inline double rounding_error(double roundings, double of_size)
  * through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution has three FFTs of M
  * points and a product.  The squares of a butterfly are 5 + 1 + 1, log2 M times: a complex product errs by at most
  * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u.  They are
- * doubled, as two signals share a transform.  There are two convolutions, and padding makes at most 4 points of one on
- * every axis: 2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
+ * doubled, as two signals share a transform.  There are two convolutions, and padding at most quadruples each axis: 2
+ * (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
 static inline double tolerance(const struct problem *p, const real *x)
 {
     const struct lisa_problem l = resolved(p);

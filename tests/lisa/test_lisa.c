@@ -60,7 +60,7 @@ static const struct battery_case windows[] = {
     {"--grid 8x9 --heads 2 --kernel 21x25", 2, 6, "D=3", ""},
     {0},
 };
-enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
+enum { ON_CIRCLES = 5 };        /* the first window that the fast form computes by transforms */
 
 static const struct battery_error errors[] = {
     {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes", 4},
@@ -123,8 +123,8 @@ static double stated(const struct problem *p, const struct form *form)
     return tensors + others;
 }
 
-/* The growth of a rounding of the projection: the largest |x| |w| + |b|, relative to the resulting q, k or v.  q and k
- * are measured per token, as a token is divided by its length; v per channel. */
+/* The growth of rounding errors of the projection: the largest |x| |w| + |b| relative to the result; that of q and k
+ * counts twice.  q and k are measured per token, as each is divided by its length; v per channel. */
 static double projection_growth(const struct problem *p, const real *x)
 {
     struct lisa_problem l = resolved(p);
@@ -197,7 +197,7 @@ TEST(lisa_by_hand)
     by_hand("circle", "--grid 4 --equation 10", "wa", wa, "wb", wb, (const real[]){-5, 3, 15, 7});
     by_hand("line", "--grid 4 --equation 7", "ea", ea, "eb", eb, (const real[]){0, 3, 15, 7});
 
-    /* Step 2: the line, on a circle with an empty seat. */
+    /* Step 2: the line, on a circle of five with one empty place. */
     grid seats;
     real G[5];
     succeeds(grid_parse(&seats, "5"));
@@ -223,7 +223,7 @@ TEST(lisa_by_hand)
         within("a spectrum", relative_difference(&z[s][0].re, by_hand_spectrum[s], 8), 64 * UNIT_ROUNDOFF);
     }
 
-    /* Step 4: and back, times four. */
+    /* Step 4: transformed back, times four. */
     fourier_transform(z[2], &f, true, line);
     within("back", relative_difference(&z[2][0].re, (const real[]){20, 0, 12, 0, 20, 0, 28, 0}, 8), 64 * UNIT_ROUNDOFF);
     arena_end(&arena);
@@ -239,8 +239,8 @@ TESTS(large_kernels_use_transforms, COUNT(windows) - 1)
     ck_assert(lisa_local_is_cheaper(&l) == (_i < ON_CIRCLES));
 }
 
-/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses column a of e [P,h], as if it were e [P,1]; no other head does.
- * Tolerance: zero in the naive form, twice that of lisa_case.h in the others. */
+/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses only column a of e [P,h], as if it were e [P,1].  Tolerance: zero
+ * in the naive form, twice that of lisa_case.h in the others. */
 TEST(heads_may_have_their_own_rpe)
 {
     static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
@@ -284,7 +284,7 @@ static real *on_another_grid(const real *x, const char *from_text, const char *t
 }
 
 /* LiSA, appendix B, "simple interpolation", has two readings.  For taps 1/4, 1/2, 1/4 on 14 tokens, zeros at new
- * frequencies stretch the kernel with the image; an interpolated spectrum keeps its width in tokens.  Tolerance: 0.003
+ * frequencies stretch the kernel with the image; an interpolated spectrum keeps the kernel's width.  Tolerance: 0.003
  * for the error of the cubic rule; half the last digit printed in chapter 1. */
 TEST(appendix_b_has_two_readings)
 {
@@ -298,9 +298,9 @@ TEST(appendix_b_has_two_readings)
     beyond("the readings", largest_difference(zero, bins, 24), 0.2);
 }
 
-/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave below the band limit of the coarse
- * grid stays that wave, times the ratio of tokens, when zeros are added.  Tolerance: 4 N roundings for a sum, 64 for an
- * entry. */
+/* The rules zeros and spectrum keep the sum of a kernel, and change nothing on the same grid.  With zeros, a wave below
+ * the coarse grid's band limit stays that wave, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for
+ * an entry. */
 TESTS(resampled_kernels_keep_their_sum, 6)
 {
     static const struct { const char *from, *to; } step[] = {

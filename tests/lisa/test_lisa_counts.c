@@ -33,8 +33,8 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
 }
 
 /* LiSA, Table 1, rows 1-3, without projections.  Self-attention and Eq. 4: N^2 (2 c + 1).  Fig. 6: 2 N^2 c D + 2 N c D,
- * with or without the bias of Eq. 5.  The first line of Eq. 5 has fewer, N^2 (2 c + 2 D) + N c D, and N c D more with
- * the bias.  Eq. 7 computes the Hadamard correlation too: N^2 (2 c + c D + D) + 2 N c D. */
+ * with or without the bias of Eq. 5.  The first line of Eq. 5: N^2 (2 c + 2 D) + N c D, and N c D more with the bias.
+ * Eq. 7 computes the Hadamard correlation too: N^2 (2 c + c D + D) + 2 N c D. */
 static const struct { size_t N, c, D; } head_size[] = {
     {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}, {49, 16, 16},
 };
@@ -51,7 +51,7 @@ TESTS(single_heads_multiply_as_their_formulas_say, COUNT(head_size))
 }
 
 /* LiSA, Tab. 3c: S of the N M pairs of a token and an entry stay on the grid, and the naive form has 2 S c D + 2 N c D
- * multiplications.  The test counts S pair by pair. */
+ * multiplications. */
 static const struct { const char *grid, *kernel; } window_size[] = {
     {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
 };
@@ -130,8 +130,8 @@ TEST(fft_forms_cost_what_is_counted)
 
 /* LiSA, Table 1, row 4: the plain form has O(N log N) multiplications.  A head has 2 c transforms forward and c D back:
  * two of the 2 c D convolutions share one.  For N = 2^m a transform has 4 N log2 N multiplications, on any axes;
- * products of spectra, q and a have 6 c D N.  A prime factor p costs p - 1 instead of log2 p, up to 7 at most 6 / log2
- * 7 times as much.  From 16 tokens on, the naive form has more. */
+ * products of spectra, q and a have 6 c D N.  A prime factor p costs p - 1 instead of log2 p; for p <= 7 that is at
+ * most 6 / log2 7 times as much.  From 16 tokens on, the naive form has more. */
 static const char *const counted_grid[] = {
     "2", "16", "64", "1024", "4x4", "8x8", "16x16", "32x32", "8x4", "4x4x4",
     "12", "35", "49", "14x14", "20x30", "5x6x7",
@@ -150,8 +150,8 @@ TESTS(lisa_takes_n_log_n, COUNT(counted_grid))
     ck_assert((plain < naive) == (N >= 16));
 }
 
-/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) counts as parameters, which the table leaves out; the
- * fast form keeps spectra of the tables.  Row 4: O(N C D), with padded spectra. */
+/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) counts as parameters, which Table 1 leaves out; the fast
+ * form keeps spectra of the tables.  Row 4: O(N C D), with padded spectra. */
 static const struct battery_growth growth[] = {
     {"--equation 4", 8, 1, "", "b_qkv w_o b_o", "naive", 14, 17},
     {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "naive", 14, 17},

@@ -1,7 +1,6 @@
 /* test_lisa_errata.c -- statements of LiSA that do not hold as printed, or allow several readings
  *
- * A test shows the failure and the correction, or that two readings differ.  Heads have small integers, so sums are
- * exact, and the tolerance is zero unless the comment gives one. */
+ * Heads have small integers, so sums are exact, and the tolerance is zero unless the comment gives one. */
 
 #include "lisa_case.h"
 #include "../support/published.h"
@@ -87,7 +86,7 @@ TEST(fig7_on_flattened_tokens_is_another_operator)
 }
 
 /* LiSA, Eq. 2 and Sec. 4.1: e in R^{2N-1} is for a line; a plane has (2H-1)(2W-1) entries.  On 5 x 6 tokens the pairs
- * 4, 5 and 5, 6 share an entry of the line's table. */
+ * (4, 5) and (5, 6) share an entry of the line's table. */
 TEST(eq2_on_flattened_tokens_confuses_the_ends_of_rows)
 {
     grid plane, line;
@@ -120,7 +119,7 @@ static double backbone(size_t N)
     return embedding + positions + 12 * (norms + mlp) + 2 * C + classes;
 }
 
-/* In millions, as printed. */
+/* Parameters of the model in millions. */
 static double millions(double one, size_t N) { return (backbone(N) + 12 * one) / 1e6; }
 
 /* Rows of Tab. 3: the operator, the tensor that it lacks, its number of RPEs, biases in its projections. */
@@ -157,8 +156,8 @@ static double tab_3_millions(int row, bool biases)
     return millions(one + (tab_3[row].rpes - 1) * 27 * 27, 196);
 }
 
-/* LiSA, Tab. 3b, 3c (kernels of k x k) and 3d (latents) hold to the last digit (0.005 M) if the seven rows with an N x
- * N RPE have no biases in their projections.  With biases they are 0.006 to 0.013 M too large. */
+/* LiSA, Tab. 3b, 3c and 3d hold to the last digit (0.005 M) if the seven rows with an N x N RPE have no biases in their
+ * projections.  With biases these rows are 0.006 to 0.013 M too large. */
 TESTS(shapes_give_the_parameters_of_tab_3, COUNT(tab_3))
 {
     double printed = published("lisa", tab_3[_i].table, tab_3[_i].row, "parameters");

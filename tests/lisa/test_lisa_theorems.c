@@ -153,8 +153,8 @@ TESTS(eq4_can_be_a_sobel_or_laplacian_filter, 2)
     equal(eq4(&o), y, o.N);
 }
 
-/* LiSA, Sec. 3, "limitations": softmax weights sum to one, so a constant image stays constant; the filters make it
- * zero.  Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
+/* LiSA, Sec. 3, "limitations": softmax weights sum to one, so a constant image stays constant; the filters make its
+ * inside zero.  Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
 TESTS(a_softmax_makes_no_gradient_filter, 2)
 {
     enum { N = 30, c = 4 };
@@ -186,8 +186,7 @@ TESTS(a_softmax_makes_no_gradient_filter, 2)
     ck_assert(largest(gradient, N) > 0);
 }
 
-/* LiSA, Eq. 5 and Fig. 6: both orders agree, correlation first, or tables times key and value first; with and without
- * B^a. */
+/* LiSA: Eq. 5 (correlation first) equals Fig. 6 (tables times key and value first), with and without B^a. */
 TESTS(both_orders_of_eq5_agree, PLACES)
 {
     struct case_head o = head_at(_i);
@@ -216,8 +215,8 @@ TEST(eq5_with_a_latent_per_offset_is_eq4)
     equal(eq5(&o), y, o.N * o.c);
 }
 
-/* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 shows such kernels: an impulse in v at token j, channel k, changes y_ik by kernel_ij,
- * the same for every k, and no other channel. */
+/* LiSA, Eq. 4-7 and 10 (Sec. 5.5 shows such kernels): an impulse in v at token j, channel k, adds kernel_ij to y_ik,
+ * for every k, and changes no other channel. */
 TEST(impulse_in_v_reads_back_the_attention_kernel)
 {
     struct case_head o = integer_head("3x4", 3, 2);
@@ -267,7 +266,7 @@ TESTS(output_is_linear_in_the_values, COUNT(equations))
     equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_w, n), n);
 }
 
-/* LiSA, Eq. 5-10: y is linear in the normalised query, biases included. */
+/* LiSA, Eq. 4-10: y is linear in the normalised query, biases included. */
 TESTS(output_is_linear_in_the_query, COUNT(equations))
 {
     struct case_head o = integer_head("3x4", 3, 2), r = o, sum = o;
@@ -280,8 +279,8 @@ TESTS(output_is_linear_in_the_query, COUNT(equations))
     equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_r, n), n);
 }
 
-/* LiSA, Eq. 4: query and key are normalised, so their scale has no effect; that of values has.  Factors are powers of
- * two, which do not round. */
+/* LiSA, Eq. 4: query and key are normalised, so scaling them has no effect; scaling values has one.  Factors are powers
+ * of two, which do not round. */
 TESTS(scale_of_query_and_key_has_no_effect, COUNT(equations))
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
@@ -299,7 +298,7 @@ TESTS(scale_of_query_and_key_has_no_effect, COUNT(equations))
 
 /* ---- Sec. 4.2: expressivity ------------------------------------------- */
 
-/* LiSA, Eq. 6 as printed, with the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk +
+/* LiSA, Eq. 6, with the query outermost and the bias once: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk +
  * Bb_kd). */
 TESTS(eq6_is_the_hadamard_correlation_read_by_rpes, PLACES)
 {
@@ -330,7 +329,7 @@ TESTS(eq6_with_shared_rpes_is_eq5, PLACES)
     equal(eq6(&o), eq5(&o), o.N * o.c);
 }
 
-/* A term of Eq. 8: Eq. 7 without some of its tables or biases. */
+/* A term of Eq. 8: Eq. 7 with only Ra (tables_a) or Ba, and only Rb (tables_b) or Bb. */
 static real *term(const struct case_head *o, bool tables_a, bool tables_b)
 {
     struct case_head t = *o;
@@ -376,8 +375,8 @@ TESTS(second_term_of_eq8_is_a_query_driven_convolution, PLACES)
     equal(term(&o, false, true), y, o.N * o.c);
 }
 
-/* LiSA, below Eq. 8: Lambda is the case D = c, B^a = 1: lambda_i = sum_j e_{j-i} v_j^T, applied to q_i.  Involution
- * over the whole grid has a latent for each offset: kappa_i = Ba^T q_i. */
+/* LiSA, below Eq. 8: Lambda is the case D = c, B^a the identity: lambda_i = sum_j e_{j-i} v_j^T, applied to q_i.
+ * Involution over the whole grid has a latent for each offset: kappa_i = Ba^T q_i. */
 TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
 {
     static const char *const grids[] = {"5x6", "2x3x4"};
@@ -385,7 +384,7 @@ TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
     size_t N = o.N, P = o.P, c = o.c;
     real *y = zeros(N * c), *e_i = zeros(N * c), *mirrored = zeros(N * P);
 
-    /* Step 1: Lambda, eb its table of c columns. */
+    /* Step 1: Lambda; eb is its table of c columns. */
     o.Bb = zeros(c * P);
     o.Ba = identity_matrix(c);
     for (size_t i = 0; i < N; i++) {
@@ -396,7 +395,7 @@ TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
     }
     equal(term(&o, false, true), y, N * c);
 
-    /* Step 2: involution, Ba its map [c][P]. */
+    /* Step 2: involution; Ba is its map [c][P]. */
     o.D = P;
     o.Ba = integers(33, c * P, 2);
     o.eb = identity_matrix(P);
@@ -406,8 +405,8 @@ TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
     unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
 }
 
-/* LiSA, Tab. 3c: local kernels of 2 r + 1 are Eq. 7 with tables that are zero beyond r, reversed: tables are indexed by
- * j - i, kernels by i - n.  With r = 5 they have all offsets. */
+/* LiSA, Tab. 3c: local kernels of edge 2 r + 1 equal Eq. 7 with reversed tables that are zero beyond r: tables are
+ * indexed by j - i, kernels by i - n.  With r = 5 no table entry is zeroed. */
 TESTS(local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 5)
 {
     struct case_head o = integer_head("5x6", 3, 2), local = o;
@@ -447,8 +446,8 @@ static real *in_the_corner(const grid *large, const grid *g, const real *a, size
     return b;
 }
 
-/* y of Eq. 10 with the tokens in a corner of a grid of this size.  At the offsets of two tokens W has the local
- * kernels, or the tables of Eq. 7; elsewhere it is zero. */
+/* y of Eq. 10 with the tokens in a corner of a grid of this size.  W has the local kernels, or the tables of Eq. 7, at
+ * every offset between two tokens, and zeros elsewhere. */
 static real *eq10_in_the_corner(const struct case_head *o, const size_t *size, bool local)
 {
     size_t row = o->c * o->D, at[GRID_AXES], *token = keep(o->N, sizeof *token);
@@ -478,8 +477,8 @@ static real *eq10_in_the_corner(const struct case_head *o, const size_t *size, b
     return rows_in_order(eq10(&big), token, o->N, o->c);
 }
 
-/* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + r points for an axis of n
- * tokens. */
+/* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + min(r, n - 1) points for an
+ * axis of n tokens. */
 static const struct { const char *grid; size_t edge; } locals[] = {
     {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
 };
@@ -574,8 +573,9 @@ TESTS(circular_is_linear_where_toeplitz_is_circulant, PLACES)
     equal(eq10(&o), eq7(&o), o.N * o.c);
 }
 
-/* LiSA, Sec. 4.3: with one latent, an entry that differs from its partner one period away changes y.  All data are
- * positive, so nothing cancels.  Two latents with equal key tables may differ and cancel. */
+/* LiSA, Sec. 4.3: with one latent, a table entry that differs from the one a period away changes y.  All data are
+ * positive, so nothing cancels.  If two latents share their key tables, opposite changes of their value tables
+ * cancel. */
 TEST(circular_is_linear_nowhere_else)
 {
     struct case_head o = integer_head("3x4", 2, 1);
@@ -615,8 +615,8 @@ TEST(circular_is_linear_nowhere_else)
     equal(eq7(&o), eq10(&o), n);
 }
 
-/* LiSA, Eq. 10: kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
- * border, and other outputs on each of its four sides. */
+/* LiSA, Eq. 10: if kernels reach r tokens, circular and linear outputs agree at all tokens at least r from the border.
+ * If r > 0, they differ on each of its four sides. */
 TESTS(circular_differs_from_linear_at_the_border_only, 4)
 {
     struct case_head o = integer_head("7x9", 2, 1);
@@ -652,7 +652,7 @@ static void shift(size_t *from, const grid *g, const size_t step[GRID_AXES])
     for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
 }
 
-/* LiSA, Sec. 4.3, circulant matrices: y of other equations does not shift. */
+/* LiSA, Sec. 4.3, circulant matrices: y of the other equations, and of the local Eq. 10, does not shift. */
 TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct case_head o = integer_head("5x6", 3, 2);
@@ -759,7 +759,7 @@ static const struct { const char *coarse, *fine; } resolution[] = {
     {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
 };
 
-/* Waves are sampled to 40 u on both grids (the phase within a turn, per axis), and transformed twice. */
+/* Each wave errs by 40 u on each grid, as its phase is reduced to one turn per axis; it is transformed twice. */
 static double resampling_error(const grid *fine)
 {
     return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));

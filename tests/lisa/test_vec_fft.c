@@ -125,8 +125,8 @@ static void transform(const struct vec_fft *fft, real *to, size_t to_stride,
     vec_pass(fft, enter_strided, &source, leave_strided, &sink, line);
 }
 
-/* Equal to FFTW for every n up to 256 without a prime factor beyond 7, both directions, in place, out of place and with
- * a stride.  Tolerance: both bounds above; an input off by 1e-3 exceeds the first one for each n. */
+/* Equal to FFTW for every n up to 256 without a prime factor beyond 7, both directions, in place and, with a stride,
+ * out of place.  Tolerance: both bounds above; an input off by 1e-3 exceeds the first one for each n. */
 TEST(every_lane_equals_fftw)
 {
     double share = 0, usual = 0, noticed = INFINITY;
@@ -166,9 +166,9 @@ TEST(every_lane_equals_fftw)
     beyond("with one input off by 1e-3", noticed, 1);
 }
 
-/* Half a spectrum, product and inverse equal the circular sum with two real kernels and, with the padding of
- * circulant.h, the sum that does not wrap.  Tolerance: three transforms and two roundings of a spectrum of norm
- * sqrt(P) |signal|; by Cauchy-Schwarz (3 bound(P) + 2 u) |k| |f| of a lane.  The sums are exact. */
+/* Half spectra, multiplied and transformed back, give the circular sum with two real kernels or, with the padding of
+ * circulant.h, the sum that does not wrap.  Tolerance: three transforms and two roundings of a spectrum of norm sqrt(P)
+ * |signal|; by Cauchy-Schwarz (3 bound(P) + 2 u) |k| |f| of a lane.  The sums are exact. */
 static const struct { const char *grid; bool wraps, one_for_all; } convolution[] = {
     {"8x8", true, false}, {"8x8", false, true}, {"5x6", true, true}, {"7x3", false, false}, {"9", true, false},
     {"9", false, true}, {"3x4x5", true, false}, {"2x5x3", false, false}, {"11x13", true, false}, {"1x1", true, true},
@@ -191,7 +191,8 @@ TESTS(grid_convolution_is_the_sum_over_tokens, COUNT(convolution))
     for (size_t e = 0; one_for_all && e < entries; e++)
         for (size_t l = 0; l < POINT; l++) f[e * POINT + l] = f[e * POINT + l / LANES * LANES];
 
-    /* The kernel on the circle, and its spectrum; the spectrum of the block; the product, transformed back. */
+    /* The kernel on the circle, and its spectrum; the spectrum of the block; the product, transformed back except the
+     * rows. */
     real *whole = points(g.whole), *kernel = points(g.points), *line = points(2 * g.line);
     real *field = points(g.field), *half = points(g.half), *row = points(g.line);
     for (size_t i = 0; i < g.points; i++) {

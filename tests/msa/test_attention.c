@@ -162,10 +162,10 @@ static struct scores scores_of(const struct arrays *x)
 /* Largest difference of two forms, or of two orders of one form's sums: worst case, to first order in u.
  *
  * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the scaled query), each
- * at most u S, where S is the largest score; subtracting the maximum adds 2 u S.
- * Weight, in numerator and denominator: the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).
- * Sums: n u in numerator and denominator of each form; 2 u for each of the n/64 + 1 rescalings of the tiled form; 2 u
- * for the divisions.  Together 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
+ * at most u S, where S is the largest score.  Subtracting the maximum adds 2 u S.  Weight, in numerator and
+ * denominator: the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).  Sums: n u in numerator and
+ * denominator of each form; 2 u for each of the at most n/64 + 1 rescalings of the tiled form; 2 u for the divisions.
+ * Together 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
 static double tolerance(const struct arrays *x)
 {
     double c = (double)x->channels, n = (double)x->keys;
@@ -264,7 +264,6 @@ TESTS(tiled_attention_is_the_equation, COUNT(size))
     beyond("    plain", apart(&x, plain(&x), expected), tolerance(&x));
 }
 
-/* e has `columns` columns; one is used. */
 static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
     {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
     {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
@@ -274,7 +273,7 @@ static const struct { int axes; size_t grid[3], window[3], columns; } embedding[
 
 struct position {
     grid whole, window;
-    real *e;                        /* the last column of [P][columns]; column 0 of several holds NaN */
+    real *e;                        /* the last column of [P][columns]; if there are several, column 0 is NaN */
     size_t columns;
 };
 
@@ -292,7 +291,7 @@ static struct position position(int n)
     return p;
 }
 
-/* Loads the last of p's tables; the arena owns it. */
+/* Loads the table of p's last column; the arena owns it. */
 static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct arena *arena, const struct position *p)
 {
     *arena = arena_open(1);
@@ -317,8 +316,8 @@ static real *written_out(const struct position *p)
     return r;
 }
 
-/* LiSA, Eq. 2: the reversed table gives R for any block of queries and tile of keys, on a grid or a window of it.  It
- * is read by vectors and writes at most one vector past its rows. */
+/* LiSA, Eq. 2: the reversed table gives R for any block of queries and tile of keys, on a grid or a window of it.
+ * attention_rpe_bias writes at most 64 bytes past its last row. */
 TESTS(the_reversed_table_is_the_toeplitz_matrix, COUNT(embedding))
 {
     struct position p = position(_i);
@@ -471,8 +470,8 @@ TESTS(a_constant_score_changes_nothing, FORMS)
     beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
 
-/* The largest score has all the weight at either end of the keys, also if all scores are far below 0 (keys from -300
- * on).  The other weights are below 2^-126, so 0. */
+/* The largest score, of the first or last key, has all the weight, also if all scores are far below 0 (keys from -300
+ * on).  The other weights, at most exp(-500), change no bit. */
 TESTS(large_scores_do_not_overflow, FORMS)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
@@ -506,7 +505,8 @@ TESTS(rising_scores_are_rescaled, 2)
 static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
 
 /* Scores rise or fall by up to 127 powers of two (8 times as many in double) between two tiles; values about 1 and
- * about 2^100 (2^800).  The running maximum may lag by 2^8; sums then stay below n 2^8 times the largest value. */
+ * about 2^100 (2^800).  The running maximum may lag by a factor of 2^8; sums then stay below n 2^8 times the largest
+ * value. */
 TESTS(steps_between_tiles_are_rescaled, COUNT(stairs))
 {
     static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
@@ -529,8 +529,8 @@ TESTS(steps_between_tiles_are_rescaled, COUNT(stairs))
 }
 
 /* Root mean square error for values in [1, 2).  A sum of n equal terms errs by u sqrt(n) / 3, the mean of m such sums
- * by 1 / sqrt(m) of that.  With b = 96 terms per tile, s tiles per stretch and r stretches: (b / t + s / r + r) / 9 in
- * u^2, in numerator and denominator, and 1 / 3 for the division.  One running sum would err by 19 u and 59 u. */
+ * by 1 / sqrt(m) of that.  With t tiles of b = 96 terms, s tiles per stretch and r stretches: (b / t + s / r + r) / 9
+ * in u^2, in numerator and denominator, and 1 / 3 for the division.  One running sum would err by 19 u and 59 u. */
 TESTS(tiles_are_summed_from_zero, 2)
 {
     static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
@@ -554,8 +554,8 @@ TESTS(one_large_score_is_found_anywhere, FORMS)
     }
 }
 
-/* Keys with a score of -inf, one of them a whole tile, have no effect.  A query without any key is NaN, its neighbours
- * are not. */
+/* The first 70 keys have a score of -inf and no effect.  A query without any other key gives NaN, its neighbours do
+ * not. */
 TESTS(minus_infinity_removes_a_key, FORMS)
 {
     size_t away = 70;
@@ -572,8 +572,8 @@ TESTS(minus_infinity_removes_a_key, FORMS)
     for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
 }
 
-/* A NaN in a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others.
- * A score of +inf makes its row NaN. */
+/* A NaN in a query, key, value or bias, at keys of both tiles: all outputs that depend on it are NaN, and no others.  A
+ * score of +inf makes its row NaN. */
 TESTS(nan_reaches_the_output, FORMS)
 {
     for (size_t at = 0; at < 150; at += 7)
@@ -616,7 +616,7 @@ TEST(workspace_does_not_depend_on_the_number_of_tokens)
 }
 
 /* A query needs 2 channels + 2 numbers for itself and its sums.  Only a block of one group may exceed the cache.  3136
- * queries of 96 channels make 5 blocks of 672, or an even number of blocks for two threads. */
+ * queries of 96 channels make blocks of 672 (float, 16 lanes), for two threads an even number of blocks. */
 TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
 {
     size_t group = 3 * LANES;

@@ -1,4 +1,4 @@
-/* test_msa.c -- self-attention: windows, shifted windows, ghost heads, position embeddings, batch and threads
+/* test_msa.c -- self-attention: windows, shifted windows, ghost heads, position embeddings
  *
  * Also compiled over the exact field.  Sizes, golden vectors and costs are in test_msa_golden.c. */
 

@@ -1,6 +1,4 @@
-/* test_msa_golden.c -- self-attention: its forms agree with each other and with PyTorch; its costs
- *
- * Tests that are also compiled over the exact field are in test_msa.c. */
+/* test_msa_golden.c -- self-attention: its forms agree with each other and with PyTorch; its costs */
 
 #include "../support/battery.h"
 #include "msa_case.h"
@@ -41,7 +39,7 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* PyTorch projects x itself: sqrt C for the projections, whose errors scores of at most 12 multiply. */
+/* PyTorch projects x itself, which adds 8 sqrt(C) u times scores of at most 12. */
 static double golden_tolerance(struct fixture *t)
 {
     return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;
@@ -103,8 +101,8 @@ static double stated(const struct problem *p, const struct form *form)
     return (3 * N * C + (m.rpe ? 2 : 1) * N * N + head) * sizeof(real);
 }
 
-/* On an axis of n tokens the fast form multiplies n s - 2 t (s - t) pairs, the naive form n s.  A pair costs 2 C, with
- * a ghost head 3 C.  The test counts pairs token by token. */
+/* On an axis of n tokens, windows of s and shift t, the fast form multiplies n s - 2 t (s - t) pairs, the naive form n
+ * s.  A pair costs 2 C, with a ghost head 3 C. */
 static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
     {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
 };
@@ -126,7 +124,7 @@ TESTS(pairs_across_a_seam_are_not_multiplied, COUNT(pairs))
     ck_assert(fixture_cores(&t, operator_form(&msa, "plain")) >= products * (double)seen);
 }
 
-/* ghost_add with --window is an error, and so is a power without a value. */
+/* ghost_add with --window is an error, and so is a fractional power of a negative base. */
 TEST(ghost_heads_reject_windows_and_undefined_powers)
 {
     struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");

@@ -21,7 +21,7 @@ def numbers(count, step):
 
 class Standalone(suite.Case):
     def compiled(self):
-        """Compiles a copy of the file in an empty folder, with the command in its first comment; returns its output."""
+        """Compile a copy of the file in an empty folder, with the command in its first comment; return its output."""
         os.mkdir("naive")
         source = shutil.copy(TREE + "/naive/standalone.c", "naive")
         line = re.search(r"^ \* +cc (.*)$", read(source).decode(), re.M)[1]

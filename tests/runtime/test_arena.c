@@ -13,7 +13,7 @@
 
 #define THREADS 3
 
-/* Two arrays of each lifetime; sizes are no multiple of a line. */
+/* Two arrays of each lifetime; most sizes are no multiple of a line. */
 static const struct { enum lifetime time; size_t a, b, c, d; } asked[] = {
     {PERSISTENT, 3, 5, 1, 1}, {PER_RUN, 1, 1, 1, 1}, {PER_THREAD, 7, 1, 3, 1}, {LOAD_SCRATCH, 2, 2, 2, 5},
     {PER_THREAD, 1, 1, 1, 17}, {PER_RUN, 16, 1, 1, 1}, {PERSISTENT, 33, 1, 1, 1}, {LOAD_SCRATCH, 1, 1, 9, 1},
@@ -59,8 +59,8 @@ static void write_and_read(const struct arena *arena, real *array[COUNT(asked)],
         for (size_t i = 0; i < part[n].count; i++) ck_assert(part[n].entry[i] == (real)(100 * n + i));
 }
 
-/* Nor do the parts of different threads; arrays of a load share memory with those of a run.  arena_allocate allocates
- * exactly arena_bytes; nothing before does. */
+/* Parts of different threads do not overlap either; arrays of a load share memory with those of a run.  arena_allocate
+ * allocates exactly arena_bytes; nothing is allocated before. */
 TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};
@@ -78,8 +78,8 @@ TEST(arrays_do_not_overlap)
     ck_assert_uint_eq(memory_in_use(), before);
 }
 
-/* Persistent lines, plus the larger of a load's and a run's; one part per thread.  AddressSanitizer adds a line to each
- * array. */
+/* Persistent lines, plus those of a load or a run, whichever has more; one part per thread.  AddressSanitizer adds a
+ * line to each array. */
 TEST(bytes_are_added_up)
 {
     enum { G = ARENA_GUARD };
@@ -203,8 +203,8 @@ static atomic_int done[STEPS][IMAGES * ITEMS], slot_taken[40], wrong, waited;
 static const real *all_x;
 static real *all_y;
 
-/* TEAM_LOOPS loops between two barriers, every other one in ranges of up to 3 items.  An item checks an item of another
- * thread, in the loop before the last barrier. */
+/* TEAM_LOOPS loops between two barriers, every other one in ranges of up to 3 items.  Each single item checks that its
+ * mirror item in the loop before the last barrier is done. */
 static void do_items(const struct team *t)
 {
     size_t items = t->images * ITEMS, first = t->first * ITEMS;
@@ -229,7 +229,7 @@ static void do_items(const struct team *t)
 static const int teams[] = {1, 2, 3, 4, 5, 40};
 
 /* 1 to 40 threads, 0 to 7 images, items one by one or in ranges, chunks of several images or one image per thread.  No
- * loop starts before the last barrier; teams of one thread have separate slots. */
+ * loop starts before the previous barrier is complete; teams of one thread have separate slots. */
 TESTS(every_item_is_done_once, COUNT(teams))
 {
     struct plan plan = {.threads = teams[_i]};

@@ -1,4 +1,4 @@
-/* test_lookup.c -- names and limits of a declaration, for an invented operator with an option of each kind */
+/* test_lookup.c -- names and limits of a declaration, for an invented operator with options of five kinds */
 
 #include "../support/fixture.h"
 
@@ -72,7 +72,6 @@ TEST(names_are_looked_up)
     succeeds(others.error);
 }
 
-/* The message states the name and its kind. */
 TEST(unknown_names_are_failures)
 {
     static const char *const said[] = {

@@ -70,8 +70,8 @@ static struct reach reach_of(const struct fixture *t, const struct form *form, s
     return reach;
 }
 
-/* Appends "12 of 192", "none", "all" or "its image"; for a finite value "some", since overflow depends on the order of
- * a sum. */
+/* Appends "8 to 32 of 256", "none", "all" or "its image"; for a finite value "some", since overflow depends on the
+ * order of a sum. */
 static void append(char *cell, size_t size, struct reach reach, size_t outputs, bool in_range)
 {
     char least[48] = "", most[48];
@@ -83,7 +83,7 @@ static void append(char *cell, size_t size, struct reach reach, size_t outputs, 
     snprintf(cell + at, size - at, "%s%s", least, in_range && reach.most ? "some" : most);
 }
 
-/* The naive form, and each form that differs from it. */
+/* A cell has the naive form, and each form that differs from it. */
 static void make_cell(char *cell, size_t size, const struct fixture *t, size_t r, real value)
 {
     const struct form *form;

@@ -234,8 +234,8 @@ static status with_value(const struct declaration *d, const struct option *teste
     return problem_create(&p, d, words, word);
 }
 
-/* Every numeric option of every operator and layer accepts its limits, but no integer one beyond and no real at 2
- * |limit| + 1. */
+/* Every numeric option of every operator and layer accepts its limits and rejects numbers beyond: the next integer, or
+ * for reals 2 |limit| + 1. */
 TEST(options_end_at_their_limits)
 {
     const struct declaration *d;

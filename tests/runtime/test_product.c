@@ -1,4 +1,4 @@
-/* test_product.c -- matrix products, by whichever library */
+/* test_product.c -- matrix products, by our loops and by the library */
 
 #define _GNU_SOURCE             /* RTLD_NEXT */
 #include "../support/support.h"
@@ -56,8 +56,7 @@ static void store_factor(const real *x, size_t rows, size_t columns, size_t padd
 }
 
 /* C = start + op(A) op(B), exactly (integers), for every op and size, although C held NaN; also if the library runs out
- * of memory after it has overwritten C.  Nothing next to A, B and C is used.  Small products do not load the library's
- * kernels. */
+ * of memory after it has overwritten C.  Nothing next to A, B and C is used.  Small products do not call oneDNN. */
 TESTS(product_is_the_sum, COUNT(size))
 {
     size_t rows = size[_i].rows, terms = size[_i].terms, columns = size[_i].columns, wide = columns + 2;

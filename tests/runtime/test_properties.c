@@ -1,7 +1,6 @@
 /* test_properties.c -- properties of every form of every operator and layer, over the cases of cases.h
  *
- * A layer has one form, which is compared with itself in double.  An operator's own suite tests its special sizes and
- * the statements of its paper. */
+ * A layer has one form, which is compared with itself in double. */
 
 #include "../support/cases.h"
 #include "../support/properties.h"
@@ -54,7 +53,7 @@ TESTS(large_logits_do_not_overflow, plain_count)
     property_one_function(&t, c.options, (1 + 2 * (single ? 1e3 : 1e4)) * property_tolerance(&t.problem));
 }
 
-/* Those of properties.h without tolerance. */
+/* The properties of properties.h that need no tolerance. */
 TESTS(properties_hold, plain_count)
 {
     struct fixture t;
@@ -67,7 +66,7 @@ TESTS(properties_hold, plain_count)
     property_shared_scratch(&t);
 }
 
-/* Five images of 19998 x 19998 tokens and 12288 channels; without a grid, sizes times 8192. */
+/* With 64-bit addresses: five images of about 4e8 tokens and 12288 channels; without a grid, sizes times 8192. */
 TESTS(sizes_that_do_not_fit_take_nothing, operator_count)
 {
     static const char *const large[] = {"", "400000000", "19998x19998", "4x10000x10000"};

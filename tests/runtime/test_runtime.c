@@ -12,7 +12,7 @@
 #include "../../reference/runtime/tensor.h"
 #include "../../reference/runtime/windows.h"
 
-/* Rejects sizes that overflow; aligns to 64 bytes and counts whole lines. */
+/* Sizes that overflow are rejected; memory is aligned to 64 bytes and counted in whole lines. */
 TEST(memory_is_checked_aligned_and_counted)
 {
     size_t product = 7, before = memory_in_use();
@@ -39,7 +39,7 @@ TEST(memory_is_checked_aligned_and_counted)
     ck_assert_uint_eq(memory_peak() - before, lines);
 }
 
-/* At a limit of bytes in use, or at a chosen request. */
+/* Requests fail beyond a limit of bytes in use, or when chosen by number. */
 TEST(memory_runs_out_on_request)
 {
     size_t limit = memory_in_use() + 64;
@@ -118,7 +118,7 @@ TEST(bytes_are_read_and_compared)
             "makes 2e+16 multiply-adds, allowed are 1e+13 (option --max-work)");
 }
 
-/* Control characters that a message quotes become '?', also C1 controls in UTF-8 (C2 80 to C2 9F). */
+/* Control characters that a message quotes become '?', also the first byte of C1 controls in UTF-8 (C2 80 to C2 9F). */
 TEST(messages_stay_on_one_line)
 {
     static const char *const said[][2] = {
@@ -151,7 +151,7 @@ TEST(numbers_have_three_digits_and_a_unit)
     for (size_t r = 0; r < COUNT(row); r++) ck_assert_str_eq(row[r].say(text, 8, row[r].number), row[r].text);
 }
 
-/* At most 2^31 - 1 offsets, which 2^30 tokens on a line have. */
+/* A grid has at most 2^31 - 1 offsets: 2^30 tokens on a line. */
 TEST(grids_are_read_strictly)
 {
     static const char *const right[] = {"1073741824", "1073741824x1", "1x1073741824x1", "2x3x4", "14x14", "7"};
@@ -178,8 +178,8 @@ static const struct { const char *grid; size_t edge, rows, columns, entries; } s
     {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
 };
 
-/* Windows and their entries are row-major; entries outside the grid are padding; windows_of and windows_entry are the
- * inverse. */
+/* Windows and their entries are row-major; entries outside the grid are padding; windows_of and windows_entry invert
+ * windows_token. */
 TESTS(windows_hold_every_token_once, COUNT(some_windows))
 {
     struct windows w;
@@ -199,7 +199,7 @@ TESTS(windows_hold_every_token_once, COUNT(some_windows))
     }
 }
 
-/* The grid must be a plane, and padded tokens must fit into an int. */
+/* The grid must be a plane; padded tokens must fit into an int; shifted windows must tile the grid. */
 TEST(windows_that_do_not_fit_are_errors)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
@@ -251,7 +251,8 @@ TEST(random_draws_have_their_moments)
         within(moment[m].what, fabs(sum[m] / n - moment[m].mean), 5 * sqrt(moment[m].variance / n));
 }
 
-/* The extremes are within 12 / n of the limits but once in e^12 seeds.  Tolerance of each number: three roundings. */
+/* The extremes are within 12 / n of the range from the limits, except for one seed in e^12.  Tolerance of each number:
+ * three roundings. */
 TESTS(uniform_numbers_fill_their_limits, 2)
 {
     enum { n = 10000 };
@@ -267,7 +268,7 @@ TESTS(uniform_numbers_fill_their_limits, 2)
     ck_assert((double)most <= high && (double)most > high - in);
 }
 
-/* The same doubles on every platform, since all operations round exactly. */
+/* The same doubles on every platform, since every operation is rounded correctly. */
 TEST(random_normals_are_the_same_everywhere)
 {
     static const double known[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,

@@ -157,7 +157,7 @@ TEST(lofi_waits_for_all_threads)
     ck_assert_int_eq(same, 40);
 }
 
-/* A valid header, and errors that the JSON parser finds at different bytes, or that follow it. */
+/* A valid header, and headers with errors: in the JSON, in an entry, after the JSON. */
 static const char *const headers[] = {
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":0,16]}}",
@@ -166,7 +166,7 @@ static const char *const headers[] = {
     "{\"a\":{}} and more",
 };
 
-/* The status is that of a single thread. */
+/* The files, each with its status in a single thread. */
 static struct { char path[64]; status s; } file[COUNT(headers)];
 static const float four[] = {4, 1, 2, 3};
 
@@ -227,8 +227,8 @@ static bool is_by_library(const struct operator_case *c, const struct form *form
     return false;
 }
 
-/* With 2, 3, 5 and 8 threads.  Forms in by_library only repeat their bits; their tolerance is 1e4 u of the largest
- * entry, which a missing item of work exceeds. */
+/* With 2, 3, 5 and 8 threads.  Forms in by_library need only repeat their own bits; their tolerance is 1e4 u of the
+ * largest entry, which a missing item of work exceeds. */
 TESTS(every_option_gives_the_bits_of_one_thread, plain_count)
 {
     static const int numbers[] = {2, 3, 5, THREADS};

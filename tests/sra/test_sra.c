@@ -150,7 +150,6 @@ TEST(bias_of_the_keys_has_no_effect)
     }
 }
 
-/* The fast form needs the memory of one chunk of images, the naive form that of all images. */
 TEST(fast_form_holds_one_chunk_of_images)
 {
     const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");

@@ -61,7 +61,7 @@ static inline struct case_head empty_head(const struct head_shape *s)
 static inline size_t taps(const struct case_head *h) { return h->params.M * h->params.columns; }
 static inline size_t value_taps(const struct case_head *h) { return h->params.Mv * h->params.columns; }
 
-/* Queries, keys and values are standard normal; detectors are scaled so that scores are too. */
+/* Queries, keys and values are standard normal; detectors are scaled so that scores have variance 1. */
 static inline struct case_head normal_head(const struct head_shape *s)
 {
     struct case_head h = empty_head(s);

@@ -108,8 +108,9 @@ TEST(windows_extend_past_the_border)
 }
 
 /* StructSA, Eq. 2-5, 15, 16 and 21, by hand: five tokens, windows of three, a detector of falling edges and one of
- * peaks.  Query 2 of token 1 with the scale ln 2 / 2: a score s weighs 2^(s/2).  The other queries are 0 and take the
- * mean of the virtual values.  Tolerance 16 u: rounding of the scale, an exponential, two divisions, a sum of ten. */
+ * peaks.  The query of token 1 is 2; with the scale ln 2 / 2 its score s weighs 2^(s/2).  The other queries are 0 and
+ * give the mean of the virtual values.  Tolerance 16 u: rounding of the scale, an exponential, two divisions, a sum of
+ * ten. */
 TEST(structsa_by_hand)
 {
     static const real q[] = {2, 0, 0, 0, 0}, k[] = {1, 1, 2, 1, 0}, v[] = {2, 4, 6, 1, 4};
@@ -124,7 +125,6 @@ TEST(structsa_by_hand)
     struct case_head h = empty_head(&s);
     double worst = 0;
 
-    /* The scores, from the map and from virtual keys. */
     h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
     const real *by_map = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, hk, k);
     for (size_t jd = 0; jd < COUNT(scores); jd++) {
@@ -133,7 +133,6 @@ TEST(structsa_by_hand)
         ck_assert(by_map[jd] == scores[jd] && q[0] * key[jd] == scores[jd]);
     }
 
-    /* The weights, and the merged kernels. */
     h.q = (real[]){(real)(2 * scale), 0, 0, 0, 0};
     run_head(&h);
     kernels_of(&h, 0);
@@ -182,8 +181,7 @@ TEST(defaults_are_those_of_the_contract)
     ck_assert_ptr_eq(operator_form(&structsa, "permuted"), operator_form(&structsa, "plain"));
 }
 
-/* Virtual keys and values of 5 and 11 filters have the same bits when made one at a time, and from any first token any
- * number at a time. */
+/* Virtual keys and values of 5 and 11 filters have the same bits, made one at a time or in any consecutive range. */
 TESTS(virtual_tokens_do_not_depend_on_the_pieces, 2)
 {
     struct fixture t = fixture("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");

@@ -60,8 +60,8 @@ TEST(permuting_costs_more_for_dot_products)
     ck_assert(cores(&narrow, "naive") > cores(&narrow, "plain") && cores(&narrow, "plain") > cores(&narrow, "fast"));
 }
 
-/* StructSA, Sec. 4.3.1, Tab. 4, 5a: strides divide the work by their product: s^2 on a plane, and in a video that
- * strides in space only. */
+/* StructSA, Sec. 4.3.1, Tab. 4, 5a: strides divide the work by their product: s^2 on a plane or in space only.  In the
+ * naive form the scale and the map stay. */
 static const struct { const char *options, *stride; double factor; } divided[] = {
     {"--grid 8x8 --kernel 3x3", "2", 4}, {"--grid 4x8x8 --kernel 3x3x3", "1x2x2", 4},
     {"--grid 4x8x8 --kernel 3x3x3", "2", 8}, {"--grid 8x12 --kernel 3x3", "4x3", 12},

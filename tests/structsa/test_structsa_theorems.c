@@ -27,7 +27,7 @@ static wide_real dot(const real *a, const real *b, size_t n)
 
 /* ---- the identities -------------------------------------------------- */
 
-/* StructSA, Eq. 2 = 3 and 13 = 15: conv(q_i K^T, U) = q_i conv(K, U), and per channel conv(diag(q_i) K, H) =
+/* StructSA, Eq. 2 equals 3, and 13 equals 15: conv(q_i K^T, U) = q_i conv(K, U), and per channel conv(diag(q_i) K, H) =
  * q_i (K * H). */
 TESTS(convolving_the_map_is_convolving_the_keys, SHAPES)
 {
@@ -359,7 +359,7 @@ TESTS(output_follows_an_object_away_from_borders, 2)
 }
 
 /* StructSA, Eq. 3: keys off the grid are zero, and their scores take part.  With equal tokens a score is proportional
- * to the tokens of its window, so positive queries attend least to corners, negative ones most. */
+ * to the number of tokens in its window, so positive queries attend least to corners, negative ones most. */
 TESTS(border_is_visible_on_a_uniform_image, 2)
 {
     const struct head_shape s = {"4x5", "3x3", "1", 2, 1, _i ? 2 : 1, ""};
@@ -433,8 +433,8 @@ TESTS(one_stride_applies_to_all_axes, 2)
 
 /* ---- patterns, heads, scales ----------------------------------------- */
 
-/* StructSA, Eq. 5, 16: reversed patterns, and every pattern given twice, leave y.  Tolerance: that of twice as many
- * entries. */
+/* StructSA, Eq. 5, 16: reversing the patterns, or giving each twice, does not change y.  Tolerance: that of twice as
+ * many entries. */
 TESTS(order_and_copies_of_patterns_have_no_effect, 2)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
@@ -496,7 +496,7 @@ TEST(scale_multiplies_the_scores)
         unequal(fixture_run(&halved, form->name, 1), fixture_run(&scaled, form->name, 1), 20 * 8);
 }
 
-/* With scale 0 all scores of a query are equal, so y is the mean of the virtual values. */
+/* With queries of 0, as with scale 0, all scores are equal, so y is the mean of the virtual values. */
 TEST(scale_zero_is_the_mean_of_virtual_values)
 {
     const struct head_shape s = {"5x4", "3x3", "1", 4, 3, 4, ""};
@@ -520,7 +520,7 @@ TESTS(heads_have_their_own_filters_in_eq16, 2)
     for (int f = 0; operator_form_at(&structsa, f); f++) {
         const char *form = operator_form_at(&structsa, f)->name;
         real *y = fixture_run(&t, form, 1), *h = fixture_tensor(&t, _i ? "uk" : "hk");
-        h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, the middle, channel 7 */
+        h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, middle entry, channel 7 */
         real *other = fixture_run(&t, form, 1);
         h[_i ? 4 : 4 * 8 + 7] -= 1;
         for (size_t n = 0; n < 20; n++) {
