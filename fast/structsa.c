@@ -18,7 +18,7 @@
  *     y_i = sum_n merged_in v_n,                merged_in = sum_{j+m=n} sum_d a_ijd uv_dm           (Eq. 21)
  *
  * This costs N (2 N c + J D (|M| + M')) products.  The naive form also detects on the map.  Merging replaces its
- * N J M' c products with values by N^2 c.  In neither case does an array grow like N^2.
+ * N J M' c products with values by N^2 c.  No array grows like N^2.
  *
  *     i  queries, N of them     j  centres of windows, J     n  tokens
  *     m  entries of a window    d  patterns, D               ch channels

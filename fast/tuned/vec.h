@@ -2,7 +2,7 @@
  *
  * The widest vector of the target machine: 64 bytes with AVX-512, 32 with AVX, otherwise 16 (SSE2, NEON, or scalar
  * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * on whole vectors; a
- * scalar operand is repeated in every lane.  L is LANES throughout fast/. */
+ * scalar operand is repeated in every lane.  Comments in fast/tuned/ write L for LANES. */
 
 #ifndef TWICETOLD_VEC_H    /* a guard: tests/support/plain_vec.h replaces this file */
 #define TWICETOLD_VEC_H

@@ -183,7 +183,7 @@ INLINED void butterfly_odd(point *z, const size_t p)
     }
 }
 
-/* The same for any p that has one; callers pass a constant p. */
+/* The same for any p that radix() returns; callers pass a constant p. */
 INLINED void butterfly(point z[8], const size_t p)
 {
     if (p == 2) butterfly_2(z);

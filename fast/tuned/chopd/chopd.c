@@ -11,7 +11,7 @@
  * 2. GELU is applied to a strip of y while it is in the cache.
  * 3. The gate interpolates phi's map of s x s cells: along x once for each plane, along y for each row of tokens.  A
  *    vector has columns between the same two cells.
- * 4. One thread computes phi of an image.  With several images each thread has its own, so no thread waits.
+ * 4. One thread computes phi of an image.  With at least as many images as threads, each thread has its own images.
  *
  * Contract: reference/chopd.h. */
 

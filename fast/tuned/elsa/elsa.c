@@ -125,8 +125,8 @@ static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem
     }
 }
 
-/* Computes what other strips read of a strip: its values and both halves of the logits; in the final variant the
- * products instead of the logits. */
+/* Computes the data of a strip that other strips read: its values and both halves of the logits; in the final variant
+ * the products instead of the logits. */
 static void make(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->params;
@@ -320,7 +320,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return p->equation == 4 ? heads_run(plan, y, x) : batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* Counts only neighbours on the grid.  The code skips rows off the grid; columns off the grid are lanes of zeros. */
+/* Products off the grid are not counted.  The code skips rows off the grid; columns off it are lanes of zeros. */
 static double multiply_adds(const void *params)
 {
     return elsa_multiply_adds(params, elsa_pairs(params));

@@ -45,5 +45,5 @@ struct vec_fft {
 void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n);
 void lane_fft_load(struct vec_fft *fft);
 
-/* [n]: the places of a transformed line, as the last stage orders them. */
+/* [n]: the places of the results, in the order in which the last stage computes them. */
 static inline const size_t *lane_fft_order(const struct vec_fft *fft) { return fft->stage[fft->stages - 1].to; }

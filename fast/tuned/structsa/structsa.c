@@ -21,7 +21,7 @@
  *     y_i       = sum_n merged_in v_n,      merged_in = sum_{j+m=n} sum_d uv_dm a_ijd
  *
  * 5. Lanes hold queries, as in attention.c.  A part is one group of queries, with its map and merged kernels.
- * 6. A vector of the map is loaded once for up to eight detectors, a vector of weights for up to nine entries.
+ * 6. With 32 registers a loaded vector of the map serves up to nine detectors, one of weights up to nine entries.
  * 7. Off the grid is token N: zeros in the map, and in merged a row that is not read.
  *
  * Tried without gain: two centres for each load of the filters; the channels as the outermost loop of a tile.
@@ -79,7 +79,7 @@ static void block_head(const struct head *head)
  * first cache. */
 enum { SCORES = 48, VALUES = 64 };
 
-/* Rows of sums in registers: 27 vectors of 32, or 12 of 16. */
+/* Rows of WIDE sums in registers: at most 27 registers of 32, or 12 of 16. */
 #if LANE_REGISTERS == 32
 enum { EVEN_ROWS = 8, ODD_ROWS = 9 };
 #else
