@@ -37,7 +37,7 @@ struct attention {
 };
 
 /* Rows first ... first + count - 1 of Y, on the calling thread; y points at the first of them.  The bits of a row do
- * not depend on how queries are divided among calls.  workspace is aligned to 64 bytes, and may be reused after it. */
+ * not depend on how queries are divided among calls.  workspace is scratch, aligned to 64 bytes. */
 void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace);
 
 /* *reals = size of the workspace for at most `block` queries; false on overflow.  attention_prepare reserves one for

@@ -23,7 +23,7 @@ struct tile {
     size_t k_stride, v_stride, keys;
 };
 
-/* Vectors of all arrays of a group, for each vector of queries. */
+/* Vectors of a group's arrays per vector of queries. */
 size_t group_entries(size_t channels);
 
 /* The group that starts at query `first` of `count`; first is a multiple of LANES. */

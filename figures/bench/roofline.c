@@ -37,7 +37,7 @@ enum { LEVELS = 4, PORTS = 5 };
 
 /* ---- the forms --------------------------------------------------------- */
 
-/* Layers with the sizes of figures/bench/versus.py, some without output projection. */
+/* Layers, most of them with the sizes of figures/bench/versus.py. */
 static const struct layer {
     const char *name, *naive_grid;
     struct problem_sizes sizes;

@@ -395,8 +395,8 @@ def machine_rates(build):
 
 
 def arithmetic(work, additions, powers, ports):
-    """Seconds on one core, the largest of: products and exponentials, at the rates of a product in cache and of
-    multiply-adds; additions outside products; all of these at the rate of both kinds together."""
+    """Seconds on one core, the largest of: products at the rate of a product in cache plus exponentials at that of fma;
+    additions outside products at that of add; all of these at that of fma+add."""
     return 1e-9 * max(work / ports["product"] + EXPONENTIAL * powers / ports["fma"], additions / ports["add"],
                       (work + EXPONENTIAL * powers + additions) / ports["fma+add"])
 

@@ -16,7 +16,7 @@
  * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the first cache.
  * 3. Each row of T has two vectors of zeros on its left and a vector of its last sum on its right, so borders need no
  *    test.  U has rows above and below the plane, where boxes begin or end.
- * 4. An edge may lie inside a token: bilinear interpolation of the integral image, written as three differences along x
+ * 4. If an edge lies inside a token, the integral image is interpolated bilinearly, by three differences along x
  *    (box_pool.h).  Along y a row enters in two parts, at two rows of U, and leaves likewise.
  * 5. Two vectors of columns and one box at a time.  T streams by; t stays in registers, and U in the first cache.
  * 6. A load across cache lines costs double.  With AVX-512 every unaligned load crosses one, so the vector one lane

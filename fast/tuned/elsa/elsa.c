@@ -15,7 +15,7 @@
  * 4. Images are divided into strips of rows.  Query, key, value and products reuse the memory of the last strip.
  *    Logits are read while they are in the second cache, and overwritten when no token needs them any more.
  * 5. In the softmax the number of vectors is a constant, so maxima and sums stay in registers.
- * 6. A value is loaded once for the K neighbours of a row (apply.c).
+ * 6. Without dilation a value is loaded once for up to 7 neighbours of a row (apply.c).
  * 7. Each thread has its own strips.  It first computes those that other threads read; one barrier follows.
  *
  * Tried without gain: fewer operations for the maximum of two vectors; unrolling the matrix product.

@@ -5,7 +5,7 @@
  *
  * 1. Each thread takes one image at a time through all steps, so that everything between x and y stays in its cache.
  *    If there are fewer images than threads, or for images left over, the threads share each image (batch.h).
- * 2. Weights are repacked once (packed_linear.h), and maps of one input are one map.
+ * 2. Weights are repacked once (packed_linear.h), and maps with the same input are one map.
  * 3. Hi-Fi with small windows: one window per lane (window_attention.h).
  * 4. Lo-Fi by the tiled attention, which reads keys and values in place.
  *

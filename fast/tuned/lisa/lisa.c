@@ -16,8 +16,8 @@
  * 5. The spectra of the key's kernels are stored in the order of use, as one stream.
  * 6. y is scratch: it holds k, then q, then v, then the output of the heads, which is projected in place.
  * 7. With one head, W_o W_v is one matrix, computed by load (see passes_through).
- * 8. With several threads and at least as many images, each thread computes whole images (batch.h): blocks of the key
- *    need a barrier each, and leave few items between barriers.
+ * 8. With several threads and at least as many images, each thread computes whole images (batch.h).  Otherwise
+ *    each block of the key needs a barrier, with few items between barriers.
  * 9. Tables hold offsets in reals, not indices (vec_fft.h).  Each part of a transform copies its arguments to a local
  *    struct (vec_pass.h).
  *
