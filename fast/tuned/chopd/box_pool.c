@@ -13,7 +13,7 @@
  *
  * 1. The position of a box relative to the grid does not depend on the token.  So vectors hold neighbouring tokens, and
  *    a shift is a load from another address.
- * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the first cache.
+ * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the second cache.
  * 3. Each row of T has two vectors of zeros on its left and a vector of its last sum on its right, so borders need no
  *    test.  U has rows above and below the plane, where boxes begin or end.
  * 4. If an edge lies inside a token, the integral image is interpolated bilinearly, by three differences along x

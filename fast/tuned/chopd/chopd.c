@@ -4,7 +4,7 @@
  *     z_rn  <- gate_rn sum_g E_rg mean of z_r over box g around n       box_pool.h
  *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)                            a product whose input is planes; gelu.h
  *
- * No tensor has more than N R numbers.
+ * Apart from phi's, no tensor of an image has more than N R numbers.
  *
  * 1. Both products are those of packed_linear.h.  The first repacks a strip of tokens as if they were weights, so that
  *    its vectors hold tokens.  The second reads the planes directly.

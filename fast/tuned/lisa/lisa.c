@@ -40,9 +40,9 @@ struct lisa_fast {
     struct vec_grid grid;
     struct lisa_kernels kernels;
     size_t chunk;               /* images */
-    bool per_thread;            /* one image per thread, each with a, query, keys and spectra of its own */
+    bool per_thread;            /* one image per thread, each with its own `a`, query, keys and spectra */
     size_t rows, row;           /* rows of an image; points of a row on its circle */
-    size_t a_reals;             /* a of a pair: 2 rows row, plus the overrun of a vector */
+    size_t a_reals;             /* reals of `a` for a pair: 2 * rows * row, and the overrun of a vector */
     size_t field_reals;         /* the larger of a field and a token */
     real *a;                    /* [chunk][h][pairs][rows][row][2]; in Eq. 4 the query.  The points of a row, here and
                                  * in `query`, are in lane_fft_order; those without a token are zero or never read */
