@@ -42,8 +42,8 @@ typedef struct point { vec re, im; } point;
 static inline vec vec_load(const real *from) { return *(const vec *)from; }
 static inline vec vec_loadu(const real *from) { return *(const vec_unaligned *)from; }
 
-/* On x86-64, loads `a` once and keeps it in a register.  Without this, GCC loads a vector again for every multiply-add if
- * registers are scarce, and an unaligned vector for every shuffle. */
+/* On x86-64, loads `a` once and keeps it in a register.  Without this, GCC loads a vector again for every multiply-add
+ * if registers are scarce, and an unaligned vector for every shuffle. */
 static inline vec vec_in_register(vec a)
 {
 #if defined __x86_64__ && (LANE_BYTES < 64 || defined __AVX512F__)

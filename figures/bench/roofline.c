@@ -68,7 +68,7 @@ struct level {
     const char *name;
     double holds;               /* capacity in bytes */
     size_t through;             /* bytes read to measure it */
-    struct best rate;           /* bytes */
+    struct best rate;           /* bytes per second */
 };
 
 struct roofs {

@@ -27,7 +27,7 @@ struct climb {
     size_t pairs;               /* of latents */
     size_t blocks;              /* of LANES channels */
     size_t filled;              /* N, padded to whole vectors */
-    size_t longest;             /* axis */
+    size_t longest;             /* points of the longest axis */
     real *wa;                   /* [blocks][pairs][N] points: the spectra of the key's kernels */
     real *ba, *bb;              /* [blocks][pairs] points: the biases */
     real *a;                    /* of each thread: [2 pairs][filled] */

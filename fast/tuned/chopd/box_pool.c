@@ -22,8 +22,6 @@
  * 6. A load across cache lines costs double.  With AVX-512 every unaligned load crosses one, so the vector one lane
  *    further on is combined from two.  With AVX2 two shuffles cost more than the load.
  *
- * A table in double would be more exact, but slower.
- *
  * Interface: fast/tuned/chopd/box_pool.h. */
 
 #include "box_pool.h"

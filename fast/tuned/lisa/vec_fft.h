@@ -37,8 +37,8 @@ struct vec_fft {
     size_t n;
     size_t stages;              /* two or more */
     struct lane_stage stage[LANE_FFT_STAGES];
-    size_t *places;             /* all from and to */
-    real *twiddles;             /* all twiddle */
+    size_t *places;             /* memory of all from and to */
+    real *twiddles;             /* memory of all twiddle */
 };
 
 /* Fails if n has a prime factor above 7. */
