@@ -8,7 +8,7 @@
 void attention_query(real *y, const real *q, const real *k, const real *v, size_t stride, const real *r, real scale,
                      size_t keys, size_t channels);
 
-enum { ATTENTION_QUERY_TILE = 32 };     /* keys */
+enum { ATTENTION_QUERY_TILE = 32 };     /* keys in a tile */
 
 /* Multiplications: 2 channels + 1 for each key, channels + 1 for each tile of keys. */
 double attention_query_multiply_adds(size_t keys, size_t channels);

@@ -2,7 +2,7 @@
  *
  * The naive form builds a tensor of N x N x C x D weights.  Two identities avoid it:
  *
- *   1. The factors are applied in order (Eq. 10).  Apart from I and phi's arrays, none has more than N R numbers.
+ *   1. The factors are applied in order (Eq. 10).  Apart from I and phi's, no array has more than N R numbers.
  *   2. The sum over a box is read from the integral image I (Crow, "Summed-area tables", 1984).  I(Y, X) is the sum of
  *      the tokens above row Y and left of column X, so for rows y0 to y1 - 1 and columns x0 to x1 - 1
  *          box sum = strip(x1) - strip(x0)   with   strip(X) = I(y1, X) - I(y0, X).
@@ -11,7 +11,6 @@
  * Form `direct` (chopd_direct.c) uses only identity 1: it sums over the tokens of each box.
  * An edge may lie inside a token.  The box then contains a fraction of that token: see sum_over.
  * Entries of I grow like N, and a small box is their difference, so I is double (wide_real) even if real is float.
- * Cost of an image: N R (C + D + 5 G + 4) + 2 H R G + phi multiply-adds.
  *
  *     n  tokens, N = H W     r  components     g  boxes of a component     c, d  channels in, out
  *

@@ -1,4 +1,4 @@
-/* chopd.h -- what the plain forms of dfc-cp and ChoP'D share: dfc_cp.c, chopd.c, chopd_direct.c */
+/* chopd.h -- functions that the plain forms of dfc-cp and ChoP'D share: dfc_cp.c, chopd.c, chopd_direct.c */
 
 #pragma once
 #include "../reference/chopd.h"

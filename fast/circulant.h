@@ -40,9 +40,9 @@ size_t circulant_entry(const struct circulant *circle, size_t point);
 size_t circulant_place(const struct circulant *circle, size_t n);
 
 /* Multiply-adds of LiSA on these circles, with projections; NaN if circulant_create fails.  A complex transform of P
- * points is 5 P log2 P operations, or half as many multiply-adds; a complex product is 4.  A head transforms its c keys
- * and c values forward once, and back for every two latents.  In Eq. 4 it transforms its c values forward and back for
- * every two channels of the query. */
+ * points is 5 P log2 P operations, or half as many multiply-adds; a complex product is 4.  A head transforms the c
+ * channels of key and value forward once, and back for every two latents.  In Eq. 4 it transforms those of the value
+ * forward and back for every two channels of the query. */
 double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 
 /* True if n has no prime factor above 7. */

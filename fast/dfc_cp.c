@@ -6,7 +6,6 @@
  *     y_ind = sigma(sum_r u5_dr u3_nr u1_ir sum_m u2_mr sum_c u4_cr x_imc + b_nd)                              (6)
  *
  * Read from the right, these are five steps.  After the sum over m, an image is R numbers.
- * Cost of an image: M C R + M R + R + N R + N D R multiply-adds (R fewer without u1), and 2 R numbers of memory.
  *
  *     i  images     m, n  tokens in, out     c, d  channels in, out     r  components
  *

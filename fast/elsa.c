@@ -6,7 +6,7 @@
  *     own_ian = sum_c z_ic rk_can,     other_jan = sum_c z_jc rq_can,
  *
  * and shifts afterwards: l_ian = own_ian + other_{i+n,an} + rb_an.  The values are read in place, too.  This saves the
- * copies, 2 N K^2 C numbers, and the filters of every channel, but no multiplications except those of neighbours off
+ * copies, 2 N K^2 C numbers, and the filters of every channel, but no multiplications except those of values off
  * the grid.  In Eq. 4 the term q_i . k_j needs both tokens, so terms are computed pair by pair, within the area.
  *
  * z is q o k, or in Eq. 6 query and key.  Algorithm 4 prints the index of a shift as i % K*K, which Python evaluates as
@@ -158,7 +158,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* Only neighbours on the grid. */
+/* Products off the grid are not counted. */
 static double multiply_adds(const void *params)
 {
     const struct elsa_problem *p = params;

@@ -6,8 +6,6 @@
  *
  *     y_in = sum_m x_im W_mn          W_mn [C][D] is contiguous
  *
- * Cost: B M N C D multiply-adds, as in Eq. 2.
- *
  *     i  images     m, n  tokens in, out     c, d  channels in, out
  *
  * Contract: reference/dfc.h. */

@@ -3,7 +3,7 @@
  *     Z_k = sum_j z_j exp(-2 pi i j k / n)        along every axis of n points
  *
  * Cost: 4 (p - 1) multiplications for each point, axis and prime factor p of its size: 4 P log2 P if the sizes are
- * powers of 2, and P n along an axis whose size n is prime.  There is no factor 1/P: forward and back gives P z. */
+ * powers of 2, and 4 P (n - 1) along an axis of prime size n.  There is no factor 1/P: forward and back gives P z. */
 
 #pragma once
 #include "../reference/runtime/arena.h"

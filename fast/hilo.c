@@ -24,7 +24,7 @@
 struct hilo_plain {
     size_t R;                   /* queries of Lo-Fi: N, or n with --pooled-queries */
     struct hilo_maps maps;
-    real *padding;              /* [3hd]: of a padding token; its query is not used */
+    real *padding;              /* [3hd]: a padding token's query (not used), key and value */
     real *high_qkv, *high_z;    /* [B][N][3hd], [B][N][hd] */
     real *window_k, *window_v;  /* per thread, [s^2][c]: one head of a window */
     real *pooled;               /* [B][n][C] */

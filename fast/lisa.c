@@ -181,7 +181,7 @@ status lisa_plain_load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* F is one transform, a complex product is 4; then the products with q and a, or in Eq. 4 of k and v. */
+/* F is one transform, a complex product is 4; then the products with q and a, or in Eq. 4 with k and q. */
 static double multiply_adds(const void *params)
 {
     const struct lisa_problem *p = params;

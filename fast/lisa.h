@@ -12,8 +12,8 @@ struct lisa_plain {
     size_t *place;              /* [N]: the point of token n on the circles */
     size_t row;                 /* points between spectra: P, or P + 1 if P is odd, so that all are aligned */
     size_t kernels;             /* of the key, for each latent: c, or 1 in Eq. 5 */
-    struct number *wa;          /* [D/2][kernels][row]: F (wa_d + i wa_{d+1}) / P */
-    struct number *wb;          /* [D/2][row]: F (wb_d + i wb_{d+1}) / P; in Eq. 4 [1 or h][row]: F e / P */
+    struct number *wa;          /* [(D+1)/2][kernels][row]: F (wa_d + i wa_{d+1}) / P */
+    struct number *wb;          /* [(D+1)/2][row]: F (wb_d + i wb_{d+1}) / P; in Eq. 4 [1 or h][row]: F e / P */
     struct number *K, *V, *G;   /* per thread: [c][row], [c][row], [row] */
     real *a;                    /* per thread: [N][2], a_id and a_i,d+1 */
 };

@@ -6,8 +6,7 @@
  *     r_mo = sum_et sr_w[o,e,t] x[token t of patch m, e] = (row m of the patches) . (row o of sr_w)
  *
  * The multiplications are the same, but a library computes them as one product.  The rows take as much memory as the
- * tokens.  Then every query reads the M reduced keys once (fast/attention.c):
- * 2 M c + M multiplications, and a few for each tile of keys.
+ * tokens.  Then every query reads the M reduced keys once (fast/attention.c).
  *
  *     m  patches, M of them     t  tokens of a patch, s^2 of them     o, e  channels out and in
  *
@@ -120,7 +119,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-/* fast/attention.c instead of 2 c multiplications for each pair. */
+/* attention_query takes the place of 2 c multiplications for each pair. */
 static double multiply_adds(const void *params)
 {
     const struct sra_problem *p = params;

@@ -1,4 +1,4 @@
-/* structsa.c -- StructSA in plain C: keys and values are filtered once, or the map is
+/* structsa.c -- StructSA in plain C: filters act on keys and values, or on the map
  *
  * The naive form applies D detectors to the map of every query, and mixes D aggregators for every query.
  *
@@ -11,14 +11,15 @@
  * This is attention over J D virtual tokens.  It costs J D (2 N + |M| + M') c products, without the factor |M| of the
  * naive form.
  *
- * In Eq. 4 and 5 a filter has one column for all channels.  A virtual key costs c products for each pair, a detector on
- * the map |M|, mostly fewer.  So the sum over channels comes first for keys, and last, after merging, for values:
+ * In Eq. 4 and 5 a filter has one column for all channels.  For each pair, a virtual key costs c products, and a
+ * detector on the map |M|, mostly fewer.  So the sum over channels comes first for keys, and last, after merging, for
+ * values:
  *
  *     score_ijd = sum_m map_{i,j+m} uk_dm,      map_in = q_i . k_n                                  (Eq. 2)
  *     y_i = sum_n merged_in v_n,                merged_in = sum_{j+m=n} sum_d a_ijd uv_dm           (Eq. 21)
  *
  * This costs N (2 N c + J D (|M| + M')) products.  The naive form also detects on the map.  Merging replaces its
- * N J M' c products with values by N^2 c.  In neither case does an array grow like N^2.
+ * N J M' c products with values by N^2 c.  No array grows like N^2.
  *
  *     i  queries, N of them     j  centres of windows, J     n  tokens
  *     m  entries of a window    d  patterns, D               ch channels

@@ -2,7 +2,7 @@
  *
  *     Y_ik = sum_j softmax_j(A_ij + R_ij) V_jk,    A_ij = scale sum_c Q_ic K_jc
  *
- * Cost: queries keys (2 c + 1) multiplications for c channels; memory for all of A.  Contract: reference/msa.h. */
+ * Cost: queries * keys * (2 c + 1) multiplications, and memory for all of A.  Contract: reference/msa.h. */
 
 #pragma once
 #include "../reference/runtime/grid.h"

@@ -1,10 +1,10 @@
 /* elsa.c -- ELSA as Eq. 4-8 and Algorithm 2 read; never optimised
  *
  * Neighbourhoods are unfolded: the Hadamard products around every token (N x K^2 x C), the values around every token
- * and the filters of every channel are in memory.  For Eq. 4 the weights of all N x N pairs are.
+ * and the filters of every channel are in memory.  For Eq. 4 the N x N weights of one head are.
  *
  *     i  tokens, N of them       n  neighbours, K^2 of them    a  heads, h of them
- *     ch channels                o  channels of the final variant's middle
+ *     ch channels                o  channels of the final variant's convolution
  *
  * Contract: reference/elsa.h. */
 

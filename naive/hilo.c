@@ -84,7 +84,7 @@ struct hilo_naive {
     real *pooled;               /* [B][n][C] */
     real *low_q;                /* [B][R][ld] */
     real *window_kv, *low_kv;   /* [B][n][2ld], [B][M][2ld] */
-    real *low_z, *low, *spread; /* [B][R][ld], [B][R][ld], [B][M][ld] if R = n */
+    real *low_z, *low, *spread; /* [B][R][ld] twice; [B][M][ld] with --pooled-queries */
     struct attention_copies copies;
 };
 

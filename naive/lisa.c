@@ -2,9 +2,9 @@
  *
  * All tensors of the paper are in memory: the Toeplitz RPE tensors, the N x N correlation, the N x N x c Hadamard
  * correlation, the N x c x D convolutions.  Loops have the paper's letters and order; every convolution is a sum over
- * all tokens.
+ * all tokens, or over a local window.
  *
- *     i, j, n  tokens, N of them: i has the query, n the key, j the value
+ *     i, j, n  tokens, N of them: i of the query, n and j of key and value
  *     ch       channel, c of them: the paper's c of query and key, its k of value
  *     d        latent, D of them
  *     m        entry of a local window, M of them

@@ -68,7 +68,7 @@ static void run_chunk(const struct team *t)
     team_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->maps.key_value, t->images * M);
     team_barrier(t);
 
-    /* Step 3: the equation, head by head. */
+    /* Step 3: attention, head by head. */
     branch_attend(t, &heads);
     team_barrier(t);
 

@@ -7,8 +7,8 @@
  *     j  centres of windows, J     m  entries of a window       ch channels
  *     e  columns of the map, E
  *
- * One loop nest serves all three equations: the map of Eq. 2 has one column where that of Eq. 11 has c, and an element
- * (Eq. 4) is a window of one token. */
+ * One loop nest serves all three equations: the map of Eq. 2 has one column where that of Eq. 11 has c, and the value's
+ * window in Eq. 4 is one token. */
 
 #include "structsa.h"
 #include "forms.h"

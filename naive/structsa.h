@@ -28,6 +28,6 @@ void structsa_naive_attend(real *a_i, const real *windows, const real *hk, const
 void structsa_naive_kernels(real *kernels, const real *a_i, const real *hv, const struct structsa_problem *p);
 void structsa_naive_aggregate(real *y_i, const real *kernels, const real *contexts, const struct structsa_problem *p);
 
-/* Eq. 21: merged [N][E]: c_ij, the weight of value j in the output of this query. */
+/* Eq. 21: merged [N][E], the weight c_ij of each value j in the output of query i. */
 void structsa_naive_merge(real *merged, const real *kernels, const struct neighbours *values,
                           const struct structsa_problem *p);

@@ -20,8 +20,8 @@
  *    weights up to 1.
  * 6. 96 keys in a tile: with smaller tiles, o is read and written more often.
  *
- * 7. Accuracy: the products of a tile are summed from zero, then added to o.  After about sqrt(tiles) tiles (a stretch)
- *    o is added to a second sum, and starts from zero again.
+ * 7. Accuracy: the products of a tile are summed from zero, then added to o.  After a stretch of at least 8 and about
+ *    sqrt(tiles) tiles, o is added to a second sum, and starts from zero again.
  * 8. Division by `sum`, not multiplication by 1 / sum: the mean of equal scores stays exact.
  *
  * Tried without gain: taking the largest score from the registers of the product; prefetching the next tile; unrolling
@@ -36,14 +36,14 @@
 #include "exponential.h"
 #include "transpose.h"
 
-/* Rows of sums in registers: 24 of 32, or 12 of 16. */
+/* Rows of 3 vectors of sums in registers: 24 registers of 32, or 12 of 16. */
 #if LANE_REGISTERS == 32
 #define ROWS 8
 #else
 #define ROWS 4
 #endif
 
-/* 64 bytes, by which a bias may overrun its last row. */
+/* Vectors in the 64 bytes by which a bias may overrun its last row. */
 #define OVERRUN (64 / LANE_BYTES)
 
 /* top_i before the first score: no finite score is lower. */
@@ -361,8 +361,8 @@ struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, 
     return (struct attention_rpe_table){rpe->g, &rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
 }
 
-/* The index of tokens first ... first + count - 1 in a grid with the rows of the table: the entry of i and j is
- * centre + place of i - place of j. */
+/* Indices of tokens first ... first + count - 1 with the strides of the table.  The entry of query i and key j is
+ * centre + place_i - place_j. */
 static void places(size_t *place, const struct attention_rpe_table *table, size_t first, size_t count)
 {
     const grid *g = table->g, *tokens = &table->tokens;
@@ -398,7 +398,7 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
         }
 }
 
-/* In whole vectors, plus one for the overrun. */
+/* The tokens in whole vectors, plus one vector for the overrun. */
 size_t attention_written_width(size_t tokens)
 {
     return ((tokens + LANES - 1) / LANES + 1) * LANES;

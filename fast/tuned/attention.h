@@ -2,14 +2,14 @@
  *
  *     Y_ik = sum_j softmax_j(A_ij + R_ij) V_jk,    A_ij = scale sum_c Q_ic K_jc
  *
- * Cost: queries keys 2c multiplications, and O((block + 96) c) reals per thread, for any number of keys.  Contract:
+ * Cost: queries * keys * 2c multiplications, and O((block + 96) c) reals per thread, for any number of keys.  Contract:
  * reference/msa.h. */
 
 #pragma once
 #include "../../reference/runtime/grid.h"
 #include "../../reference/runtime/arena.h"
 
-/* Keys in a tile.  Queries in one call, unless attention_block returns more. */
+/* ATTENTION_TILE: keys in a tile.  ATTENTION_BLOCK: queries in a block, where attention_block is not called. */
 #ifndef ATTENTION_TILE
 #define ATTENTION_TILE 96
 #endif
@@ -37,17 +37,16 @@ struct attention {
 };
 
 /* Rows first ... first + count - 1 of Y, on the calling thread; y points at the first of them.  The bits of a row do
- * not depend on how queries are divided among calls.  workspace is aligned to 64 bytes, and free after the call. */
+ * not depend on how queries are divided among calls.  workspace is scratch, aligned to 64 bytes. */
 void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace);
 
-/* *reals = size of the workspace for at most `block` queries; false on overflow.  attention_prepare reserves one per
- * thread. */
+/* *reals = size of the workspace for at most `block` queries; false on overflow.  attention_prepare reserves one for
+ * each thread. */
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block);
 void attention_prepare(struct arena *arena, real **workspace, size_t channels, size_t block);
 
 /* Queries per block.  Each block reads or computes all keys and values again, so blocks are as large as the second
- * cache allows.  If there are enough queries, each thread gets the same number of blocks, or about eight or more.  The
- * result of a query does not depend on its block. */
+ * cache allows.  If there are enough queries, each thread gets the same number of blocks, or about eight or more. */
 size_t attention_block(size_t queries, size_t channels, size_t heads, size_t threads);
 
 /* Part of the second cache for the queries and sums of a block, or for keys and values. */

@@ -1,6 +1,6 @@
 /* attention_group.h -- the steps of the tiled attention for one group of queries
  *
- * attention.c takes them tile by tile.  StructSA's Eq. 4 and 5 have their own steps between scores and values. */
+ * attention.c repeats them for each tile.  StructSA's Eq. 4 and 5 have their own steps between scores and values. */
 
 #pragma once
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 struct group {
     vec *q, *o;                 /* [channels] */
     vec *sum, *top;             /* [1]; sum follows o */
-    size_t sums;                /* 1, or 2: then o and sum of the earlier stretches follow */
+    size_t sums;                /* 2 if o and sum of the earlier stretches follow, else 1 */
     size_t first, queries;      /* the first query, counted within the call, and how many */
     size_t vectors;             /* WIDE or 1; lanes without a query are zero */
 };
@@ -23,10 +23,10 @@ struct tile {
     size_t k_stride, v_stride, keys;
 };
 
-/* Vectors of all arrays of a group, for each vector of queries. */
+/* Vectors of a group's arrays per vector of queries. */
 size_t group_entries(size_t channels);
 
-/* The group of queries from `first` on, of `count`; first is a multiple of LANES. */
+/* The group that starts at query `first` of `count`; first is a multiple of LANES. */
 struct group group_at(vec *groups, size_t first, size_t count, size_t channels, size_t sums);
 
 /* Transposes the queries, times `scale`, into lanes, in squares of LANES channels; resets the running results.  Lanes

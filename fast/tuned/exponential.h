@@ -6,8 +6,7 @@
  *
  * 2^f is a minimax polynomial 1 + f g(f) (Remez exchange, in 50 digits), with relative error at most 2.0e-9 at degree 6
  * for float and 3.4e-18 at degree 11 for double.  With the rounding of Horner's rule the result is within 1.5 ulp
- * (test_attention.c).  2^0 is exactly 1.  If the result would be subnormal (x < -126.5, x < -1022.5), it is 0.  NaN
- * gives NaN. */
+ * (test_attention.c).  2^0 is exactly 1.  For x < -126.5 (double: -1022.5) the result is 0.  NaN gives NaN. */
 
 #ifndef TWICETOLD_EXPONENTIAL_H    /* a guard: tests/support/plain_vec.h replaces this file */
 #define TWICETOLD_EXPONENTIAL_H

@@ -15,7 +15,7 @@ const struct form_row fast_forms[] = {
     {&msa, &msa_fast},
     {&sra, &sra_fast},
     {&lisa, &lisa_fast},
-#ifndef TWICETOLD_WITHOUT_FFTW          /* reference/library/wasm */
+#ifndef TWICETOLD_WITHOUT_FFTW          /* set for reference/library/wasm */
     {&lisa, &lisa_fftw},
 #endif
     {&structsa, &structsa_fast},

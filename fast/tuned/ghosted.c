@@ -18,8 +18,8 @@
 
 /* ---- pairs of tokens ------------------------------------------------------- */
 
-/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, for neighbouring queries of one row of the grid and
- * neighbouring keys of another.  Callers pass constants for both numbers. */
+/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, for neighbouring queries of a row of the grid and
+ * neighbouring keys of a row.  Callers pass constants for both numbers. */
 INLINED void add_pairs(vec *sum, const vec *factor, const vec *summand, const real *w, size_t w_stride,
                   const vec *v, size_t queries, size_t keys)
 {
@@ -165,7 +165,7 @@ void ghosted_load(struct ghosted *ghosted, const struct msa_problem *p)
 
     if (!p->ghost.add) return;
 
-    /* Step 1: the indices of offsets, and the relative positions. */
+    /* Step 1: the places of tokens, and the relative positions. */
     for (size_t i = 0; i < p->heads.N; i++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, g, i);

@@ -35,7 +35,7 @@ static size_t kind_of(const struct msa_problem *p, const struct window_region *b
     return row * 3 + (box->columns == s ? 0 : box->left ? 2 : 1);
 }
 
-/* R of the kind of side that `box` is, for a table. */
+/* Where R of one table is written for the kind of side of `box`. */
 static real *written_at(const struct msa_fast *f, const struct msa_problem *p, size_t table,
                         const struct window_region *box)
 {

@@ -29,7 +29,7 @@
 #define MOST_ROWS 8
 #define ROWS(vectors) (SUMS / (vectors) < MOST_ROWS ? SUMS / (vectors) : MOST_ROWS)
 
-/* Tokens in a chunk; the least number of tokens in a group of chunks. */
+/* The most tokens in a chunk; tokens that a group of chunks may have whatever their size. */
 #define CHUNK 48
 #define GROUP 256
 
@@ -43,7 +43,7 @@ static void prepare(struct linear *map, struct arena *arena)
     arena_reals(arena, PERSISTENT, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1);
 }
 
-/* Panel number `panel`: its first vector of outputs, and how many it has. */
+/* Returns the first vector of outputs of a panel; sets *vectors to its width. */
 static size_t panel_at(size_t *vectors, const struct linear *map, size_t panel)
 {
     size_t first = share(vectors_of(map), panel, panels_of(map));
@@ -182,8 +182,8 @@ INLINED size_t apply_panel(real *y, size_t y_stride, const real *x, size_t token
 }
 
 /* All tokens and panels.  The tokens are divided into groups.  For each panel, the chunks of a group follow each other.
- * A group's x and y, one megabyte in float, fit the second cache.  A group has at least GROUP tokens, since each group
- * reads all weights. */
+ * A group's x and y are at most one megabyte in float, for the second cache.  But a group may always have GROUP tokens,
+ * since each group reads all weights. */
 INLINED void apply_all(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
                        size_t tokens, size_t part, size_t parts)
 {

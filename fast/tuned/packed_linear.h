@@ -14,8 +14,9 @@
 
 extern const struct linear_kind linear_packed;
 
-/* For weights that change during a run: packs rows of W, `stride` apart, into a map {&linear_packed, in, out} with
- * panels of the caller: (in + 1) out reals, out rounded up to LANES, aligned to 64 bytes. */
+/* Packs rows of W, `stride` apart, as outputs first ... first + rows - 1.  For weights that change during a run, the
+ * caller makes a map {&linear_packed, in, out} with panels of (in + 1) out reals, out rounded up to LANES, aligned to
+ * 64 bytes. */
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias);
 

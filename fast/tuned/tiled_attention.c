@@ -3,7 +3,7 @@
 #include "tiled_attention.h"
 #include <string.h>
 
-/* Blocks are small if keys and values fit the second cache. */
+/* Blocks are small if keys and values fit ATTENTION_BYTES. */
 static size_t block_of(const struct attention *a, size_t heads, size_t threads)
 {
     if (a->keys <= ATTENTION_BYTES / sizeof(real) / (2 * a->channels)) return ATTENTION_BLOCK;

@@ -1,8 +1,8 @@
 /* tiled_attention.h -- the tiled attention (attention.h) as cores (heads.h)
  *
- * Either a block of queries with all keys, so that several threads can share a head; or one side of a window, whose
- * tokens are both queries and keys.  The caller sets the sizes, the scale and the bias in `a`; these functions set its
- * rows and strides. */
+ * A core computes a block of queries with all keys, so that several threads can share a head; or one side of a window,
+ * whose tokens are both queries and keys.  The caller sets sizes, scale and bias in `a`; these functions set rows and
+ * strides. */
 
 #pragma once
 #include "../../reference/runtime/heads.h"
@@ -18,7 +18,7 @@ struct tiled {
 /* For `heads` heads with the queries, keys and channels of `a`, and for windows of `entries` tokens (0: none). */
 void tiled_prepare(struct tiled *tiled, struct plan *plan, struct attention a, size_t heads, size_t entries);
 
-/* Blocks of a head. */
+/* The number of blocks of a head. */
 static inline size_t tiled_blocks(const struct tiled *tiled, size_t queries)
 {
     return (queries + tiled->block - 1) / tiled->block;

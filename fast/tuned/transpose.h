@@ -1,7 +1,7 @@
 /* transpose.h -- transpose LANES vectors, or sum each over its lanes
  *
  * Step 1 transposes squares of 4 by 4 within groups of four lanes; step 2 exchanges whole groups.  On x86-64, moves
- * within 16 bytes are one cheap instruction; moves across need more instructions (AVX2) or slower ones (AVX-512).
+ * within 16 bytes (four floats) are one cheap instruction; moves across need more (AVX2) or slower ones (AVX-512).
  *
  * For sums over lanes, the same shuffles are used, and the two results of each pair are added. */
 

@@ -1,8 +1,8 @@
 /* vec.h -- a vector of LANES reals
  *
  * The widest vector of the target machine: 64 bytes with AVX-512, 32 with AVX, otherwise 16 (SSE2, NEON, or scalar
- * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * on whole vectors; a
- * scalar operand is repeated in every lane.  L is LANES throughout fast/. */
+ * registers).  Arithmetic uses the vector extension of GCC and clang, without intrinsics: + - * / on whole vectors; a
+ * scalar operand is repeated in every lane.  Comments in fast/tuned/ write L for LANES. */
 
 #ifndef TWICETOLD_VEC_H    /* a guard: tests/support/plain_vec.h replaces this file */
 #define TWICETOLD_VEC_H
@@ -42,8 +42,8 @@ typedef struct point { vec re, im; } point;
 static inline vec vec_load(const real *from) { return *(const vec *)from; }
 static inline vec vec_loadu(const real *from) { return *(const vec_unaligned *)from; }
 
-/* Loads `a` once and keeps it in a register.  Without this, GCC loads a vector again for every multiply-add if
- * registers are scarce, and an unaligned vector for every shuffle. */
+/* On x86-64, loads `a` once and keeps it in a register.  Without this, GCC loads a vector again for every multiply-add
+ * if registers are scarce, and an unaligned vector for every shuffle. */
 static inline vec vec_in_register(vec a)
 {
 #if defined __x86_64__ && (LANE_BYTES < 64 || defined __AVX512F__)

@@ -4,7 +4,7 @@
  *     build/figures/bench/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
  *
  * The first command times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56
- * x 56 tokens, with one thread.  Each method gets SECONDS, and at least three runs:
+ * x 56 tokens, with one thread.  Each method gets SECONDS, but 3 to 200 runs:
  *
  *     direct      adds all tokens of the box, as average pooling does
  *     axes        adds along one axis, then along the other

@@ -3,8 +3,8 @@
  *     build/figures/bench/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--from VERSION] [options of the operator]
  *
- * Runs every version in fast/cuda once on the emulator, on random tokens and parameters, and adds up the requests of
- * its kernels (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
+ * Runs every version of the operator once on the emulator, on random tokens and parameters, and adds up the requests
+ * of its kernels (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
  *
  * Prints a comment with the arguments, then one line for each version.  --from 2 skips the first version, which is slow
  * unless the layer is small.  Counts are exact and the same on every machine; no time is measured. */

@@ -5,11 +5,10 @@
  *
  * The first command prints a row for each kind of step: number of steps, time and multiply-adds, the shares of both,
  * and by Amdahl's law the speedup of the network if that kind took no time.  Times are of one image with one thread, the
- * minimum of RUNS; with 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the
- * convolutions in its MLPs: the difference is their time.
+ * minimum of RUNS; with 0 runs nothing is timed.  "litv2-s-unconvolved" has no convolutions in its MLPs.
  *
  * The second command prints one row: median and quartiles of the runs, bytes of the network, multiply-adds without
- * norms, parameters, and each kind's share of the time of the last run.  GRID "-" is the network's default. */
+ * norms and positions, parameters, and each kind's share of the last run's time.  GRID "-" is the network's default. */
 
 #include <assert.h>
 #include <math.h>

@@ -3,14 +3,14 @@
  *     build/figures/bench/roofline [SECONDS [BYTES [alone]]]
  *
  * One thread.  The roofs are the multiply-adds per second of vectors in registers, and the bytes per second read from
- * each cache and from memory.  Then follow all fast forms, and the naive forms on small grids.  The intensity of a form
- * is its multiply-adds, by formula, over the bytes of x, y, scratch and parameters (or of its persistent arrays, if
+ * each cache and from memory.  Then follow fast forms of nine layers, and naive forms on small grids.  The intensity of
+ * a form is its multiply-adds, by formula, over the bytes of x, y, scratch and parameters (or persistent arrays, if
  * larger), once each.  Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most
  * the peak.  Exponentials, roots and sums without a product are not counted.
  *
  * Times are wall time, the minimum of as many runs as fit in SECONDS (default 0.5).  Rates are the best of as many,
- * before and after the forms.  The best two must agree to 5 %, or the program fails.  BYTES (default 1 GiB) is the size
- * of the largest array that is read; "alone" measures only the roofs and the ports.
+ * before and after the forms.  The best two must agree to 5 %, or the program fails.  BYTES (default 1 GiB, but at
+ * most a quarter of the memory) is the size of the largest array read; "alone" measures only the roofs and the ports.
  *
  *     level   NAME  bytes read  G bytes per second, or G multiply-adds per second  capacity in bytes
  *     port    NAME  0  G operations of lanes per second, or G multiply-adds per second of a product in cache  0
@@ -37,7 +37,7 @@ enum { LEVELS = 4, PORTS = 5 };
 
 /* ---- the forms --------------------------------------------------------- */
 
-/* Layers with the sizes of figures/bench/versus.py, some without output projection. */
+/* Layers, most of them with the sizes of figures/bench/versus.py. */
 static const struct layer {
     const char *name, *naive_grid;
     struct problem_sizes sizes;
@@ -68,7 +68,7 @@ struct level {
     const char *name;
     double holds;               /* capacity in bytes */
     size_t through;             /* bytes read to measure it */
-    struct best rate;           /* bytes */
+    struct best rate;           /* bytes per second */
 };
 
 struct roofs {
@@ -117,7 +117,7 @@ static inline vec compared(vec a, vec b)
 }
 
 /* Operations of lanes per second: `fma`, `add` and `compare` alternately, those that are not 0.  Twelve independent
- * chains hide the latency; eight and six do if both share 16 registers. */
+ * chains hide the latency; if fma and add share 16 registers, eight and six do. */
 INLINED double operations(int fma, int add, int compare)
 {
     enum { ROUNDS = 100000, STEPS = 24, CHAINS = 12 };
@@ -150,7 +150,7 @@ static double product_rate(void)
     enum { TOKENS = 192, IN = 96, OUT = 96, PRODUCTS = 20 };
     static _Alignas(64) real x[TOKENS * IN], y[TOKENS * OUT], weight[OUT * IN], panels[(IN + 1) * OUT];
     struct linear map = {.kind = &linear_packed, .in = IN, .out = OUT, .panels = panels};
-    for (size_t i = 0; i < TOKENS * IN; i++) x[i] = half;       /* pages that are only read would be one page */
+    for (size_t i = 0; i < TOKENS * IN; i++) x[i] = half;       /* untouched pages share one page of zeros */
     linear_load(&map, 0, OUT, weight, NULL);
     struct stopwatch started = stopwatch_start(1);
     for (int n = 0; n < PRODUCTS; n++) linear_apply(y, OUT, x, IN, &map, TOKENS, 0, 1);

@@ -10,13 +10,13 @@ run gets an x that was used before.  The sides and the numbers of threads altern
 Milliseconds are medians over the rounds of a side's medians.  A ratio is the median of the ratios of each round.  Cases
 with goals come first and get three times the minutes of the others.
 
---way adds a way of yours, from a file that defines CASE, the name of a case, and ways(tensors), a dictionary of
-functions of x.  They must return y, and are timed next to the others.
+--way adds your ways, from a file that defines CASE, the name of a case, and ways(tensors), a dictionary of functions
+from x to y.  They are timed next to the others.
 
---goals FILE gets the goals: to be faster than PyTorch's fastest way.  A larger number would say nothing of its own:
-how much faster our form could be is what `reached` says, its floor over its time.  A goal is met if the 95 % interval
-of the ratio (by bootstrap over the rounds) lies above 1, missed if it lies below, and open otherwise.  If two threads
-are more than 2.05 times as fast as one, the case is measured again; after three times the table is rejected.
+--goals FILE writes a table of goals: to be faster than PyTorch's fastest way.  Its column `reached` is the floor of our
+form over its time, in percent.  A goal is met if the 95 % interval of the ratio (by bootstrap over the rounds) lies
+above 1, missed if it lies below, and open otherwise.  If two threads are more than 2.05 times as fast as one, a case
+with a goal is measured again; after three times the tables are rejected.
 
 The floor is the longer of two times: that of the arithmetic, at the rates of figures/bench/roofline, and that of x, y
 and parameters, at the bandwidth of the nearest level that holds them.  Rates are those of one core, times the threads.
@@ -52,11 +52,11 @@ CPUINFO = pathlib.Path("/proc/cpuinfo")
 if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
     TUNED["ATEN_CPU_CAPABILITY"] = "avx512"         # PyTorch does not check this
 
-SLOW, FAR = 3, 1.1                      # a way this many times slower than the best is dropped after 1, FEWEST rounds
-FEWEST, ROUNDS = 3, 31                  # rounds for any time limit, and at most
-LEAST, FEW, MOST = 0.1, 3, 301          # seconds that a way runs in a round, since clocks rise slowly; its runs
+SLOW, FAR = 3, 1.1                      # times the best, over which a way is dropped after 1, FEWEST rounds
+FEWEST, ROUNDS = 3, 31                  # rounds: at least, whatever the time limit; at most
+LEAST, FEW, MOST = 0.1, 3, 301          # seconds of a way in a round, as clocks rise slowly; least and most runs
 COMPILED = ", compiled"
-FASTEST, TRIES = 2.05, 3                # speed-up of two threads: 2, and what the clock rate may change
+FASTEST, TRIES = 2.05, 3                # credible speed-up of two threads; times to measure a case
 EXPONENTIAL = 5                         # multiply-adds of its polynomial, the least for a float
 
 # Case, our side, description.
@@ -73,7 +73,7 @@ GOALS = [
     ("hilo-64", "ours", "HiLo, a batch of 64"),
 ]
 
-# Our side of a case is build/measure with the fast form, and with that of the cases named in `beside`.  The form
+# Our side of a case is build/measure with its fast form, and with those of the cases named in `beside`.  The form
 # `judge` checks it, by default the naive one; None if no other can run.  A case with `programs` (label: program and
 # arguments) runs those instead; they check themselves.
 DEFAULT = {"sizes": {}, "batch": 1, "without": "", "judge": "naive", "beside": []}
@@ -383,7 +383,7 @@ def print_sides(name, seen, apart):
 # ---- goals and floors ---------------------------------------------------------------
 
 def machine_rates(build):
-    """Of one core: port -> G operations per second, and [(level, capacity in bytes, G bytes per second)]."""
+    """Rates of one core: port -> G operations per second; [(level, capacity in bytes, G bytes per second)]."""
     done = subprocess.run([f"{build}/figures/bench/roofline", "0.3", str(1 << 28), "alone"], capture_output=True,
                           text=True, env=environment(1, False))
     if done.returncode:
@@ -395,8 +395,8 @@ def machine_rates(build):
 
 
 def arithmetic(work, additions, powers, ports):
-    """Seconds on one core, the largest of: products and exponentials, at the rates of a product in cache and of
-    multiply-adds; additions outside products; all of these at the rate of both kinds together."""
+    """Seconds on one core, the largest of: products at the rate of a product in cache plus exponentials at that of fma;
+    additions outside products at that of add; all of these at that of fma+add."""
     return 1e-9 * max(work / ports["product"] + EXPONENTIAL * powers / ports["fma"], additions / ports["add"],
                       (work + EXPONENTIAL * powers + additions) / ports["fma+add"])
 
@@ -425,7 +425,7 @@ def goal_row(goal, threads, seen, rows, machine):
 
 
 def write_goals(path, about, cases, machine):
-    """Write the table of goals, those whose case was measured: cases is name -> (seconds, rows), see rounds."""
+    """Write the goals whose case was measured; cases is name -> (seconds, rows), as rounds returns them."""
     columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio least most verdict floor_ms floor_of "
                "reached operator options grid channels batch sizes without multiply_adds additions exponentials "
                "given_bytes product fma add fma+add bandwidth")

@@ -3,11 +3,11 @@
  *     build/figures/ladders/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
  *
- * Prints one line for each step of figures/ladders: multiply-adds and bytes by formula (bytes without projections), and
+ * Prints one line for each step of the ladder: multiply-adds and bytes by formula (bytes without projections), and
  * median and quartiles of R runs (default 5), or of as many as S seconds (default 20) allow.  The last step runs with T
  * threads (default: all cores), the others with one.  Before them come the projections alone, after them the fast form
- * with one thread and with T.  The benchmark harness (harness.h) compares all with the first step; a difference is an
- * error. */
+ * with one thread and with T.  The benchmark harness (harness.h) compares all but the projections with the first step;
+ * a difference is an error. */
 
 #include <assert.h>
 #include <math.h>

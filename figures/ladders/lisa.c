@@ -27,7 +27,7 @@ struct climb {
     size_t pairs;               /* of latents */
     size_t blocks;              /* of LANES channels */
     size_t filled;              /* N, padded to whole vectors */
-    size_t longest;             /* axis */
+    size_t longest;             /* points of the longest axis */
     real *wa;                   /* [blocks][pairs][N] points: the spectra of the key's kernels */
     real *ba, *bb;              /* [blocks][pairs] points: the biases */
     real *a;                    /* of each thread: [2 pairs][filled] */
@@ -183,7 +183,7 @@ INLINED void butterfly_odd(point *z, const size_t p)
     }
 }
 
-/* The same for any p that has one; callers pass a constant p. */
+/* The same for any p that radix() returns; callers pass a constant p. */
 INLINED void butterfly(point z[8], const size_t p)
 {
     if (p == 2) butterfly_2(z);

@@ -11,7 +11,7 @@ double lisa_by_registers(const void *params);
 
 struct traffic lisa_traffic(const void *params, int step);
 
-/* The least factor of n > 1. */
+/* The least prime factor of n > 1. */
 static inline size_t factor(size_t n)
 {
     size_t p = 2;

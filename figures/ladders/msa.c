@@ -2,7 +2,7 @@
  *
  *     i  queries     j  keys     N of both     ch  channels, c of them
  *
- *   plain       The core of the plain form: a query meets its keys tile by tile.  Each addition waits for the last.
+ *   plain       The core of the plain form: a query meets its keys tile by tile.  Each addition waits for the previous.
  *   order       The same sums with inner loops over adjacent numbers, so that the compiler vectorises them.
  *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries while it is in the cache.
  *   lanes       A query in each lane.  The exponential is vector arithmetic; keys are read without a copy.
@@ -21,7 +21,7 @@
 enum { TILE = 64, BLOCK = 32 };         /* keys of a tile, queries of a block */
 enum { WIDE = 3 };                      /* vectors of queries in registers */
 #if LANE_REGISTERS == 32
-enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 registers, or 12 of 16 */
+enum { ROWS = 8 };                      /* keys or channels: ROWS x WIDE is 24 of 32 registers, or 12 of 16 */
 #else
 enum { ROWS = 4 };
 #endif
@@ -37,7 +37,7 @@ struct climb {
 };
 HEADS_FIRST(struct climb);
 
-/* a_n += w b_n over adjacent numbers: a compiler vectorises it. */
+/* a_n += w b_n over adjacent numbers, which a compiler vectorises. */
 static void add(real *restrict a, real w, const real *restrict b, size_t count)
 {
     for (size_t n = 0; n < count; n++) a[n] += w * b[n];
@@ -181,7 +181,7 @@ static struct tile tile_at(const struct head *head, size_t first, size_t N)
 /* meet, for the queries of all lanes. */
 static void meet_lanes(struct running_lanes *g, vec *s, const vec *q, const struct tile *t, size_t c)
 {
-    /* Step 1: scores, as powers of two; a number of a key meets the queries of all lanes. */
+    /* Step 1: scores, as exponents of 2.  Each number of a key multiplies the queries of all lanes. */
     for (size_t j = 0; j < t->count; j++) {
         vec score = {0};
         for (size_t ch = 0; ch < c; ch++) score += t->k[j * t->stride + ch] * q[ch];
@@ -225,7 +225,7 @@ static void in_lanes(const struct head *head)
 
 /* ---- 5. registers ---------------------------------------------------------------------- */
 
-/* out_r += sum_t a_rt b_t for this many rows of WIDE vectors.  Callers pass a constant for rows, so the sums are
+/* out_r += sum_t a_rt b_t for `rows` rows of WIDE vectors.  Callers pass a constant for rows, so that the sums stay in
  * registers. */
 INLINED void some_rows(vec *out, const real *a, size_t row_step, size_t term_step, const vec *b, size_t terms,
                        size_t rows)
@@ -374,15 +374,15 @@ static struct traffic traffic(const void *params, int step)
     const struct msa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, L = LANES, wide = WIDE * L;
     const struct traffic of_pair[] = {
-        /* q, k; weight, v; a weight is written, read and written.  The sums are read and written once per tile. */
+        /* A channel reads q and k, then weight and v.  A weight is written, read and written, sums once per tile. */
         {4 * c + 3 + 2 * c / ATTENTION_QUERY_TILE, 2 * c},
         /* Each product reads and writes its sum, and reads one factor. */
         {6 * c + 4 + 2 * c / TILE, 2 * c},
         /* Keys and values are read once per block. */
         {6 * c + 4 + 2 * c / TILE, 2 * c / BLOCK},
-        /* A number of a key or a value for all lanes; query; sums. */
+        /* All lanes share a number of key and value.  A query is read; a sum is read and written. */
         {2 * c / L + 3 * c + 3 + 2 * c / TILE, 2 * c / L},
-        /* The same twice, for ROWS sums of WIDE vectors. */
+        /* In both products, WIDE vectors share a number, and ROWS sums share a vector. */
         {2 * c / wide + 2 * c / ROWS + 6 + 4 * c / TILE, 2 * c / wide},
         {2 * c / wide + 2 * c / ROWS + 6 + 4 * c / TILE, 2 * c / wide},
     };

@@ -1,7 +1,7 @@
 /* steps.h -- two ladders from the plain form to nearly the fast form, one idea per step
  *
  * Each step is a struct form, so plans, projections, threads and tests work for it.  It is in no list of forms; only
- * figures/ladders/ladder.c runs it.  It may reject options, and use code of naive/ and fast/. */
+ * ladder.c and its test run it.  It may reject options, and use code of naive/ and fast/. */
 
 #pragma once
 #include "../../reference/runtime/plan.h"

@@ -13,16 +13,14 @@
  *
  * 1. The position of a box relative to the grid does not depend on the token.  So vectors hold neighbouring tokens, and
  *    a shift is a load from another address.
- * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the first cache.
- * 3. Each row of T has a vector of zeros on its left and a vector of its last sum on its right, so the border needs no
+ * 2. One plane per component, since each component has its own boxes.  A plane and its tables fit the second cache.
+ * 3. Each row of T has two vectors of zeros on its left and a vector of its last sum on its right, so borders need no
  *    test.  U has rows above and below the plane, where boxes begin or end.
- * 4. An edge may lie inside a token: bilinear interpolation of the integral image, written as three differences along x
+ * 4. If an edge lies inside a token, the integral image is interpolated bilinearly, by three differences along x
  *    (box_pool.h).  Along y a row enters in two parts, at two rows of U, and leaves likewise.
  * 5. Two vectors of columns and one box at a time.  T streams by; t stays in registers, and U in the first cache.
  * 6. A load across cache lines costs double.  With AVX-512 every unaligned load crosses one, so the vector one lane
  *    further on is combined from two.  With AVX2 two shuffles cost more than the load.
- *
- * A table in double would be more exact, but slower.
  *
  * Interface: fast/tuned/chopd/box_pool.h. */
 
@@ -68,7 +66,7 @@ static wide_real length_of(real lo, real hi)
     return token_of((double)lo) == token_of((double)hi) ? (wide_real)1 : (wide_real)hi - (wide_real)lo;
 }
 
-/* Rows of U: H, H + 1 before the first row of tokens, and H + 2 after the last. */
+/* Rows of U: H + 1 above the plane, H in the plane, H + 2 below it. */
 static size_t table_rows(const struct box_pool *pool)
 {
     return 3 * (pool->H + 1);
@@ -199,7 +197,7 @@ static inline vec moved_up(vec a, vec b)
 
 /* ---- U: differences along x and y ------------------------------------------ */
 
-/* Adds one box to U, for `vectors` vectors of columns from column x on.  Row t of y enters at row y - high of U with
+/* Adds one box to U, for `vectors` vectors of columns from column x on.  Row y of t enters at row y - high of U with
  * the share `last`, and with the rest one row later; it leaves at y - low likewise.  Callers pass constants for vectors
  * and for whole.  A vector that lies completely off the grid reads the zeros before the row or the sums after it. */
 INLINED void add_box_of(vec *U, const real *T, const struct box_pool *pool, const struct span *down,

@@ -24,13 +24,13 @@ struct span {
     bool whole;                 /* edges between tokens: first = 1, last = 0 */
     ptrdiff_t low, high;
     real first, last;
-    real weight;                /* of the middle term; first and last include it */
+    real weight;                /* of the tokens between; `first` and `last` are weights too */
 };
 
 struct box_pool {
     size_t H, W, G, components;
     size_t line;                /* reals of a padded row of running sums */
-    struct span *down, *across; /* [components][G]; the weights of `down` are mix / the box's area */
+    struct span *down, *across; /* [components][G]; all weights of `down` include mix / the box's area */
     real *T, *U;                /* of each thread: running sums along the rows; changes from row to row */
 };
 

@@ -4,14 +4,14 @@
  *     z_rn  <- gate_rn sum_g E_rg mean of z_r over box g around n       box_pool.h
  *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)                            a product whose input is planes; gelu.h
  *
- * No tensor has more than N R numbers.
+ * Apart from phi's, no tensor of an image has more than N R numbers.
  *
  * 1. Both products are those of packed_linear.h.  The first repacks a strip of tokens as if they were weights, so that
  *    its vectors hold tokens.  The second reads the planes directly.
  * 2. GELU is applied to a strip of y while it is in the cache.
  * 3. The gate interpolates phi's map of s x s cells: along x once for each plane, along y for each row of tokens.  A
  *    vector has columns between the same two cells.
- * 4. One thread computes phi of an image.  With several images each thread has its own, so no thread waits.
+ * 4. One thread computes phi of an image.  With at least as many images as threads, each thread has its own images.
  *
  * Contract: reference/chopd.h. */
 

@@ -12,7 +12,7 @@
 
 struct fc_fast {
     struct linear layer;
-    real *row;                  /* [M][C]: the weights of one output */
+    real *row;                  /* [M][C]: the weights of one output, only during load */
 };
 
 static status prepare(struct plan *plan)

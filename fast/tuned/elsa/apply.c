@@ -8,9 +8,10 @@
  * 1. The filters are not stored: the ghost head is applied to a weight w of the head in a register.
  * 2. A vector holds channels of one head (a group), not tokens as in the logits.  So a neighbour is a whole number of
  *    vectors away, no load crosses a cache line, and nothing is transposed; but each weight is broadcast.
- * 3. Blocks of 8 tokens of a row by one vector of channels are summed in registers.  Their K neighbours of a row are
- *    8 + K - 1 vectors; each is loaded once and used for up to K taps.  With K = 7 a tap has 16 multiply-adds for 8
- *    loads of weights, 2 of values and 2 of the ghost head.  With 16 registers, blocks have 4 tokens.
+ * 3. Blocks of 8 tokens of a row by one vector of channels are summed in registers.  Without dilation, their K <= 7
+ *    neighbours of a row are 8 + K - 1 vectors; each is loaded once and used for up to K taps.  With K = 7 a tap has 16
+ *    multiply-adds for 8 loads of weights, 2 of values and 2 of the ghost head.  With 16 registers, blocks have 4
+ *    tokens.
  * 4. Zeros on both sides of the rows replace tests.
  *
  * Tried without gain: 14 tokens with 32 registers, 5 to 7 with 16; a list of neighbours instead of steps. */

@@ -15,7 +15,7 @@
  * 4. Images are divided into strips of rows.  Query, key, value and products reuse the memory of the last strip.
  *    Logits are read while they are in the second cache, and overwritten when no token needs them any more.
  * 5. In the softmax the number of vectors is a constant, so maxima and sums stay in registers.
- * 6. A value is loaded once for the K neighbours of a row (apply.c).
+ * 6. Without dilation a value is loaded once for up to 7 neighbours of a row (apply.c).
  * 7. Each thread has its own strips.  It first computes those that other threads read; one barrier follows.
  *
  * Tried without gain: fewer operations for the maximum of two vectors; unrolling the matrix product.
@@ -125,8 +125,8 @@ static void logits(real *l, const struct elsa_fast *f, const struct elsa_problem
     }
 }
 
-/* Computes what other strips read of a strip: its values and both halves of the logits; in the final variant the
- * products instead of the logits. */
+/* Computes the data of a strip that other strips read: its values and both halves of the logits; in the final variant
+ * the products instead of the logits. */
 static void make(const struct team *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->params;
@@ -320,7 +320,7 @@ static status run(struct plan *plan, real *y, const real *x)
     return p->equation == 4 ? heads_run(plan, y, x) : batch_run(plan, y, x, &batch, run_chunk);
 }
 
-/* Counts only neighbours on the grid.  The code skips rows off the grid; columns off the grid are lanes of zeros. */
+/* Products off the grid are not counted.  The code skips rows off the grid; columns off it are lanes of zeros. */
 static double multiply_adds(const void *params)
 {
     return elsa_multiply_adds(params, elsa_pairs(params));

@@ -25,7 +25,7 @@ struct elsa_fast {
     /* One image, in strips of rows.  A strip has `plane` tokens, the last may have fewer. */
     size_t strip, strips;       /* rows of a strip; number of strips */
     size_t near;                /* strips on either side that contain neighbours */
-    size_t plane, halves;       /* strip W; planes of a slot: 2 h K^2, in the final variant h K^2 */
+    size_t plane, halves;       /* strip * W; planes of a slot: 2 h K^2, in the final variant h K^2 */
     size_t apart;               /* planes from slot to slot: `halves`, and spare ones that shifted vectors read */
     real *logits;               /* [slots][apart][plane] */
     struct elsa_values values;

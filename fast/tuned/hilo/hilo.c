@@ -4,8 +4,8 @@
  * padding tokens.  In the mean of a window it counts only in the divisor.
  *
  * 1. Each thread takes one image at a time through all steps, so that everything between x and y stays in its cache.
- *    The threads share a single image, or those left over (batch.h).
- * 2. Weights are repacked once (packed_linear.h), and maps of one input are one map.
+ *    If there are fewer images than threads, or for images left over, the threads share each image (batch.h).
+ * 2. Weights are repacked once (packed_linear.h), and maps with the same input are one map.
  * 3. Hi-Fi with small windows: one window per lane (window_attention.h).
  * 4. Lo-Fi by the tiled attention, which reads keys and values in place.
  *
@@ -24,7 +24,7 @@ struct hilo_fast {
     bool per_thread;
     bool coarse_queries;        /* Lo-Fi's queries are projected from the windows, like its keys */
     size_t R;                   /* queries of Lo-Fi */
-    struct linear fine, coarse; /* of every token: h_qkv and l_q; of every window: l_kv, or l_q and l_kv */
+    struct linear fine, coarse; /* of tokens: h_qkv, l_q; of windows: l_kv.  With coarse_queries l_q is in coarse */
     struct linear h_proj, l_proj;
     real *padding;              /* [3hd]: query, key and value of a padding token */
     real *pooled;               /* [n][C]; NULL without Lo-Fi, or if windows are single tokens */

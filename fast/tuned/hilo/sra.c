@@ -2,7 +2,7 @@
  *
  * A convolution whose stride is its width reads every token once.  So patches are copied to rows of s^2 C numbers, and
  * the convolution is a linear map of these rows, its weights repacked once (packed_linear.h).  The rows take as much
- * memory as the tokens; the output of the heads overwrites them.  The threads share a few images at a time (batch.h).
+ * memory as the tokens; with w_o the heads' output overwrites them.  Threads share a few images at a time (batch.h).
  *
  * Contract: reference/sra.h. */
 
@@ -17,7 +17,7 @@ struct sra_fast {
     struct linear query, convolution, key_value, output;
     real *row;                  /* [s][s][C]: one row of the convolution, only during load */
     real *q;                    /* [chunk][N][C] */
-    real *patches;              /* [chunk][M][s][s][C]; later [chunk][N][C], the heads side by side */
+    real *patches;              /* [chunk][M][s][s][C]; with w_o later [chunk][N][C], the joined heads */
     real *reduced;              /* [chunk][M][C], NULL if s = 1 */
     real *kv;                   /* [chunk][M][2C] */
     struct tiled tiled;

@@ -15,7 +15,7 @@
 /* For windows of 2 x 2 up to EDGE x EDGE tokens. */
 enum { WINDOW_ATTENTION_EDGE = 3 };
 
-/* Parts of a head: groups of LANES windows. */
+/* The number of parts of a head, each LANES windows. */
 static inline size_t window_attention_parts(const struct windows *w) { return (w->count + LANES - 1) / LANES; }
 
 /* Reserves s^2 (3 channels + s^2) vectors per thread. */

@@ -5,7 +5,7 @@
  * in place; points [P][signals][re, im].  Plans use FFTW_ESTIMATE, not measurement, so that results have the same bits
  * in every process.
  *
- * FFTW's planner is not thread-safe: all calls are inside the OpenMP critical section fftw_planner.  Several threads
+ * FFTW's planner is not thread-safe: calls to it are inside the OpenMP critical section fftw_planner.  Several threads
  * may call fft_run with the same plan. */
 
 #pragma once

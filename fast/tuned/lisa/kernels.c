@@ -1,7 +1,7 @@
 /* kernels.c -- the spectra of LiSA's kernels; see kernels.h
  *
- * The kernels of each channel are most of a large plan's parameters.  All threads first copy them to the arrays of
- * their spectra, which reads each cache line once.  Then they transform them there, one kernel at a time. */
+ * The kernels of each channel are most of a large plan's parameters.  All threads first copy the kernels to the
+ * arrays of their spectra, which reads each cache line once.  Each kernel is then transformed in its array. */
 
 #include "kernels.h"
 #include <omp.h>

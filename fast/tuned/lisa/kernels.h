@@ -13,7 +13,7 @@ struct lisa_kernels {
     real *key;                  /* [blocks][pairs][points] points; Eq. 5: [pairs][points][re, im]; Eq. 4: NULL */
     real *value;                /* [tables][points][re, im], shared by all channels */
     real *key_bias, *value_bias;        /* [blocks][pairs] points */
-    int threads;                /* of a load */
+    int threads;                /* that load uses */
     real *field, *line;         /* only during load, for each thread: vec_grid.h */
     real *spectrum;             /* only during load */
 };

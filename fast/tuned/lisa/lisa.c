@@ -6,18 +6,18 @@
  * (*) is the convolution on the circles of circulant.h, so Eq. 10 and the exact Eq. 5-7 share this code.  An axis whose
  * length is no product of 2, 3, 5 and 7 uses a larger circle.  Small windows do not use circles (local.h).
  *
- * 1. A block is LANES channels of one head, transformed together.  The layout of tokens already fits.
+ * 1. A block is LANES channels of one head, transformed together; channels of a token are already adjacent.
  * 2. Latents d and d + 1 are one complex kernel, w_d + sqrt(-1) w_d+1.  So one complex inverse transform gives two real
  *    convolutions.  A block is real, so only half of its spectrum is stored.
  * 3. The product of spectra is part of the first stage of the inverse transform; the contraction with q or a is part of
  *    the last.  The only array between them, a field, fits the second cache.
  * 4. The products of query and field are summed over the lanes in registers, right after the last butterfly.  The query
- *    is stored in the order of its results (lane_fft_order).
+ *    is stored in the order of the results (lane_fft_order).
  * 5. The spectra of the key's kernels are stored in the order of use, as one stream.
  * 6. y is scratch: it holds k, then q, then v, then the output of the heads, which is projected in place.
  * 7. With one head, W_o W_v is one matrix, computed by load (see passes_through).
- * 8. With several threads and at least as many images, each thread computes whole images (batch.h): blocks of the key
- *    need a barrier each, and leave few items between barriers.
+ * 8. With several threads and at least as many images, each thread computes whole images (batch.h).  Otherwise
+ *    each block of the key needs a barrier, with few items between barriers.
  * 9. Tables hold offsets in reals, not indices (vec_fft.h).  Each part of a transform copies its arguments to a local
  *    struct (vec_pass.h).
  *
@@ -40,9 +40,9 @@ struct lisa_fast {
     struct vec_grid grid;
     struct lisa_kernels kernels;
     size_t chunk;               /* images */
-    bool per_thread;            /* one image per thread, each with a, query, keys and spectra of its own */
+    bool per_thread;            /* one image per thread, each with its own `a`, query, keys and spectra */
     size_t rows, row;           /* rows of an image; points of a row on its circle */
-    size_t a_reals;             /* a of a pair: 2 rows row, plus the overrun of a vector */
+    size_t a_reals;             /* reals of `a` for a pair: 2 * rows * row, and the overrun of a vector */
     size_t field_reals;         /* the larger of a field and a token */
     real *a;                    /* [chunk][h][pairs][rows][row][2]; in Eq. 4 the query.  The points of a row, here and
                                  * in `query`, are in lane_fft_order; those without a token are zero or never read */
@@ -334,8 +334,8 @@ static void value_side(const struct team *t)
         size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(params, block);
         real *tokens = t->y + head_at(params, item) + block * LANES;
 
-        /* Step 1: all latents, or in Eq. 4 all channels of the query, in pairs.  The first sums start from the output
-         * bias; the last overwrite the values. */
+        /* Step 1: all latents, or in Eq. 4 all channels of the query, in pairs.  The first sums start from
+         * zero, or with w_through from the output bias; the last sums of a whole block overwrite the values. */
         vec b_o[1] = {{0}};
         if (f->w_through && params->b_o) *b_o = vec_load_partial(params->b_o + block * LANES, channels);
         struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, params->C};

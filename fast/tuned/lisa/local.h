@@ -19,7 +19,7 @@ struct lisa_local {
 };
 HEADS_FIRST(struct lisa_local);
 
-/* Multiply-adds of a run; true if they are estimated to take less time than those on circles. */
+/* Multiply-adds of a run.  lisa_local_is_cheaper: kernels are local, and circles are estimated to take longer. */
 double lisa_local_multiply_adds(const void *params);
 bool lisa_local_is_cheaper(const struct lisa_problem *p);
 

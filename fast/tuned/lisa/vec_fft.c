@@ -22,7 +22,7 @@ struct digit {
     size_t in_weight, out_weight, place;
 };
 
-/* 2 comes last: lisa.c sums over the lanes in groups of LANES results, which fit butterflies of 8 and 16. */
+/* 2 comes last: lisa.c sums LANES products over the lanes together, which fits butterflies of 8 and 16. */
 static const size_t prime[] = {7, 5, 3, 2};
 
 /* The radix of the next stage of a power of p, which divides n.  For p = 2: the fewest stages of at most 16, as equal
@@ -62,7 +62,7 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
         }
     }
 
-    /* Step 3: at least two stages, since the first only loads and the last only stores; radix 1 copies. */
+    /* Step 3: at least two stages, since the first must load and the last must store; radix 1 copies. */
     while (digits < 2) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = place};
     return digits;
 }

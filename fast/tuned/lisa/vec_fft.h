@@ -37,13 +37,13 @@ struct vec_fft {
     size_t n;
     size_t stages;              /* two or more */
     struct lane_stage stage[LANE_FFT_STAGES];
-    size_t *places;             /* all from and to */
-    real *twiddles;             /* all twiddle */
+    size_t *places;             /* memory of all from and to */
+    real *twiddles;             /* memory of all twiddle */
 };
 
 /* Fails if n has a prime factor above 7. */
 void lane_fft_prepare(struct vec_fft *fft, struct arena *arena, size_t n);
 void lane_fft_load(struct vec_fft *fft);
 
-/* [n]: the places of a transformed line, as the last stage orders them. */
+/* [n]: the places of the results, in the order in which the last stage computes them. */
 static inline const size_t *lane_fft_order(const struct vec_fft *fft) { return fft->stage[fft->stages - 1].to; }

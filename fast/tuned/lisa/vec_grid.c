@@ -170,7 +170,7 @@ INLINED point mirrored_point(const struct factors *f, size_t place)
     return (point){a.re, -a.im};
 }
 
-/* The product with the next point of a kernel, with its parts exchanged: a kernel per lane, or one for all lanes. */
+/* The product of a and the next point of a kernel per lane, or of one for all lanes; its parts are exchanged. */
 INLINED point times_each(point a, struct factors *f)
 {
     const vec re = vec_load(f->kernel), im = vec_load(f->kernel + LANES);
@@ -197,7 +197,7 @@ LANE_ENTER(enter_each_mirrored, struct factors, load_each_mirrored)
 LANE_ENTER(enter_one, struct factors, load_one)
 LANE_ENTER(enter_one_mirrored, struct factors, load_one_mirrored)
 
-/* The first pass of lane_grid_multiply, for kernels with `width` reals per point. */
+/* lane_grid_multiply along the slow axis, for kernels with `width` reals per point. */
 static void multiply_columns(const struct vec_grid *g, real *field, const real *spectrum, const real *kernel,
                              size_t width, lane_part *enter, lane_part *enter_mirrored, real *line)
 {

@@ -19,7 +19,7 @@
  * mirror image (the negative frequency) follows, because both use the same line of the block.  These spectra do not fit
  * the caches, and memory is fastest with a single stream.
  *
- * Parameters `line` are scratch for `line` points. */
+ * Parameters `line` are scratch for g->line points. */
 
 #pragma once
 #include "../../circulant.h"
@@ -45,8 +45,8 @@ void lane_grid_load(struct vec_grid *g);
 void lane_grid_spectrum(const struct vec_grid *g, real *spectrum, const real *tokens, size_t stride,
                         size_t channels, real *field, real *line);
 
-/* The spectrum of a kernel in the order of use, divided by the number of points.  `field` holds the kernel on the whole
- * circle, and is overwritten.  `line` has twice the size. */
+/* The spectra of LANES kernels in the order of use, divided by the number of points.  `field` holds the kernels on the
+ * whole circle, and is overwritten.  `line` has twice the size. */
 void lane_grid_kernel(const struct vec_grid *g, real *kernel, real *field, real *line);
 
 /* Product and inverse except the rows, with a kernel for each lane ([points] of L + L reals) or one shared by all lanes

@@ -19,8 +19,8 @@
 typedef point lane_load(void *line, size_t place);
 typedef void lane_store(void *line, size_t place, point z);
 
-/* Takes the `count` results of a butterfly: numbers first, first + 1, ... in the order of the stage.  In the last stage
- * this is lane_fft_order. */
+/* Takes the `count` results of a butterfly: numbers first, first + 1, ... in the order of the stage (of the last
+ * stage: lane_fft_order). */
 typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 
 /* A contiguous line of points. */

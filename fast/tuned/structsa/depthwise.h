@@ -8,8 +8,8 @@
  * Lanes hold channels.  A vector of a row is loaded once for up to eight filters, whose sums stay in registers.
  * Filters are stored in the order of use.  A filter that all channels share is stored as one vector.
  *
- * Multiply-adds: D channels for each entry on the grid.  Memory: the filters, with channels rounded up to LANES, or
- * LANES numbers if all channels share a filter.  Threads share it: it is constant after load. */
+ * Multiply-adds: D channels for each entry of a window that is on the grid.  Memory: for each entry of a filter, its
+ * channels rounded up to LANES, or LANES numbers if all channels share it.  Threads share the filters. */
 
 #pragma once
 #include "../../../reference/structsa.h"
@@ -37,8 +37,8 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 /* ---- virtual tokens ---------------------------------------------------------- */
 
-/* The first member of the form's state, instead of struct heads.  windows has the filters in the problem's layout, only
- * during load. */
+/* The first member of the form's state, instead of struct heads.  After virtual_tokens_prepare, `windows` holds the
+ * filters only during load. */
 struct virtual_tokens {
     struct heads heads;
     struct structsa_windows windows;

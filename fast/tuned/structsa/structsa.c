@@ -21,7 +21,7 @@
  *     y_i       = sum_n merged_in v_n,      merged_in = sum_{j+m=n} sum_d uv_dm a_ijd
  *
  * 5. Lanes hold queries, as in attention.c.  A part is one group of queries, with its map and merged kernels.
- * 6. A vector of the map is loaded once for up to eight detectors, a vector of weights for up to nine entries.
+ * 6. With 32 registers a loaded vector of the map serves up to nine detectors, one of weights up to nine entries.
  * 7. Off the grid is token N: zeros in the map, and in merged a row that is not read.
  *
  * Tried without gain: two centres for each load of the filters; the channels as the outermost loop of a tile.
@@ -79,15 +79,15 @@ static void block_head(const struct head *head)
  * first cache. */
 enum { SCORES = 48, VALUES = 64 };
 
-/* Rows of sums in registers: 27 vectors of 32, or 12 of 16. */
+/* Rows of WIDE sums in registers: at most 27 registers of 32, or 12 of 16. */
 #if LANE_REGISTERS == 32
 enum { EVEN_ROWS = 8, ODD_ROWS = 9 };
 #else
 enum { EVEN_ROWS = 4, ODD_ROWS = 3 };
 #endif
 
-/* sum_t a_rt b_t for `rows` rows r.  With `to` it is added to row to[r] of out, otherwise it is row r.  With `from` b_t
- * is row from[t] of b, otherwise row t. */
+/* out_r = sum_t a_rt b_t for `rows` rows r.  With `to`, the sum is added to row to[r] of out instead.  b_t is row t of
+ * b, with `from` row from[t]. */
 INLINED void tap_rows(vec *out, const int *to, const real *a, size_t row_step, size_t term_step, const vec *b,
                       const int *from, size_t terms, size_t rows, size_t vectors)
 {
@@ -121,7 +121,7 @@ INLINED void taps(vec *out, const int *to, const real *a, size_t row_step, size_
 #undef ROWS
 }
 
-/* Centres j ... j + count - 1: scores, their softmax, and the kernels that the weights mix. */
+/* Centres j ... j + count - 1: scores and their softmax; adds the mixed aggregators to merged. */
 INLINED void attend_tile(const struct group *g, vec *s, const vec *map, vec *merged, size_t reach, size_t j,
                          size_t count, const struct structsa_problem *p, const struct structsa_windows *w,
                          size_t vectors)
@@ -230,7 +230,6 @@ static status prepare(struct plan *plan)
     return arena_status(&plan->arena);
 }
 
-/* Replaces OFF_GRID by a token. */
 static void set_off_grid(struct neighbours *n, int token)
 {
     for (size_t jm = 0; jm < n->centres * n->entries; jm++)
