@@ -91,8 +91,8 @@ struct lisa_problem {
 };
 HEADS_FIRST(struct lisa_problem);
 
-/* Pairs of a token and an entry of a kernel of Eq. 10 that reach a token: N^2 if kernels span the grid; with a local
- * window those that stay on the grid. */
+/* The number of pairs of a token and a kernel's entry (Eq. 10) whose offset leads to a token.  It is N^2 if kernels
+ * span the grid; a local window leads off the grid at the border. */
 double lisa_pairs(const struct lisa_problem *p);
 
 END_C_DECLS

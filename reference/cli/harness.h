@@ -24,7 +24,7 @@
 
 /* A form that is measured.  Embed it as the first member of a struct with what `run` needs. */
 struct contestant {
-    status (*run)(struct contestant *c, real *y, const real *x);    /* by a stopwatch; NULL: released */
+    status (*run)(struct contestant *c, real *y, const real *x);    /* times itself by a stopwatch; NULL after release */
     char name[24];
     double rounding;            /* unit roundoff of its factors, if larger than that of real; else 0 */
     bool blind;                 /* x and y are elsewhere, or y has no meaning: do not exchange, mark or compare */
@@ -56,7 +56,7 @@ struct harness {
     size_t width;               /* of a row of x; y has one mark in this many numbers */
     double terms;               /* the most products in an entry of y */
     uint64_t at;                /* number of the present x; 0 is the original */
-    uint64_t reference_of, round;   /* number of the x of `reference` */
+    uint64_t reference_of, round;   /* numbers of the x of `reference`, and of the round */
     struct contestant *first;   /* computed the reference; NULL before the first run */
 };
 

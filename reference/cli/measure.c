@@ -329,7 +329,7 @@ static status run_once(struct contestant *contestant, real *y, const real *x)
     return s;
 }
 
-/* Reports the result of the harness; if the form agrees, only for `news`.  False if the form is rejected. */
+/* Reports that the form is rejected or, if `news`, that it agrees.  False if it is rejected. */
 static bool passes(struct race *race, struct entrant *e, bool news)
 {
     char text[260];

@@ -159,7 +159,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     return public_status(s, d->name);
 }
 
-/* Bad input if tensors are missing, extra or of other shapes than when the plan was created. */
+/* Bad input if tensors are missing, extra, without data, or of other shapes than when the plan was created. */
 static status same_shapes(const struct problem *now, const struct problem *then)
 {
     for (int r = 0; now->declaration->tensors[r].name; r++) {

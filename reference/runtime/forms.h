@@ -8,7 +8,7 @@
 
 BEGIN_C_DECLS
 
-/* One form of one operator; a list ends at an operator of NULL. */
+/* One form of one operator; a list ends at a declaration of NULL. */
 struct form_row {
     const struct declaration *declaration;
     const struct form *form;

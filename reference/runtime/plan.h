@@ -64,7 +64,7 @@ void plan_release(struct plan *plan);
 /* Multiply-adds of one run, by formula; NaN if the problem does not resolve. */
 double form_multiply_adds(const struct form *form, const struct problem *p);
 
-/* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 digits) or -bf16 (8); else 0. */
+/* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 bits) or -bf16 (8); else 0. */
 double form_rounding(const struct form *form);
 
 END_C_DECLS

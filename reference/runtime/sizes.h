@@ -26,7 +26,7 @@ struct problem_sizes {
 /* Makes a problem with sizes and shapes, without data.
  *
  * If the operator has no option --grid, the number of tokens of o->grid is the size of M and N, unless o->sizes has
- * them; without o->grid, problem.grid becomes a line of the tokens of x.
+ * them.  Without a grid, problem.grid becomes a line of the tokens of x.
  *
  * Bad input: as for problem_create and problem_shape; a letter that is not in the operator's shapes; a word that is not
  * LETTER=n; a tensor in o->without that is not optional.  If letters have no size, the message names all. */

@@ -1,6 +1,6 @@
 /* status.h -- errors are values
  *
- * Every function of the library that can fail returns a status.  Nothing in the library prints, exits or aborts.  The
+ * Every function of the library that can fail returns a status.  Nothing in our code prints, exits or aborts.  The
  * programs print the message and exit with the code.
  *
  *     status s = grid_parse(&grid, text);
