@@ -41,8 +41,8 @@
  *     fast       a tile and a block of queries (< 1 MB)     16 N; once 2 N C for keys and values, and 2 C P
  *
  * The fast form also keeps all weights repacked and, for small windows, R of all pairs of a window: one copy, or nine
- * if windows are shifted.  With a ghost head it pads the channels of a head to whole vectors, and needs 2 C P more while
- * loading.
+ * if windows are shifted.  With a ghost head it pads the channels of a head to whole vectors, and needs 2 C P more
+ * while loading.
  *
  * Implemented in naive/msa.c, fast/msa.c, fast/tuned/msa.c and fast/cuda/msa.cu.
  *

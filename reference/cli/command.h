@@ -9,7 +9,7 @@
 #include "../runtime/sizes.h"
 #include "words.h"
 
-/* A command line, sorted. */
+/* A parsed command line. */
 struct call {
     const struct command *const *commands;      /* all commands; NULL at the end */
     const struct command *command;

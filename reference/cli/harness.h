@@ -24,7 +24,7 @@
 
 /* A form that is measured.  Embed it as the first member of a struct with what `run` needs. */
 struct contestant {
-    status (*run)(struct contestant *c, real *y, const real *x);    /* times itself by a stopwatch; NULL after release */
+    status (*run)(struct contestant *c, real *y, const real *x);    /* sets `last`, `disturbed`; NULL: plan released */
     char name[24];
     double rounding;            /* unit roundoff of its factors, if larger than that of real; else 0 */
     bool blind;                 /* x and y are elsewhere, or y has no meaning: do not exchange, mark or compare */

@@ -68,7 +68,6 @@ const struct command version_command = {
 
 /* ---- lines of a table --------------------------------------------------- */
 
-/* Placeholder for the value of an option. */
 static const char *value_of(const struct option *o)
 {
     if (o->value) return o->value;

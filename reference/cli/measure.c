@@ -77,7 +77,6 @@ static const struct setting settings[SETTINGS + 1] = {
     [KEEP] = {.name = "--keep", .most = 1}, [TSV] = {.name = "--tsv"}, [YES] = {.name = "--yes"},
 };
 
-/* A form to be measured. */
 struct entry {
     const struct form *form;
     const struct cuda_plugin *plugin;   /* of a CUDA version; NULL for a form of the processor */
@@ -106,7 +105,6 @@ static void enter_form(struct request *r, const struct form *form, const struct 
         r->entry[r->entries++] = (struct entry){.form = form, .plugin = plugin, .stays = stays};
 }
 
-/* Adds a form of --form. */
 static status choose_form(struct request *r, const char *name)
 {
     const struct declaration *d = r->declaration;
@@ -260,7 +258,6 @@ static void clear_progress(const struct progress *p)
 
 /* ---- measuring ------------------------------------------------------- */
 
-/* One form in a race. */
 struct entrant {
     struct contestant contestant;   /* first, so that a pointer to it is a pointer to the entrant */
     struct entry entry;
@@ -271,7 +268,6 @@ struct entrant {
 };
 static_assert(offsetof(struct entrant, contestant) == 0, "first");
 
-/* All forms of one grid and number of threads. */
 struct race {
     const struct request *request;
     const struct problem *problem;
@@ -343,7 +339,6 @@ static bool passes(struct race *race, struct entrant *e, bool news)
     return !rejected;
 }
 
-/* Measures all entrants that are ready. */
 static status measure_ready(struct race *race)
 {
     const struct request *r = race->request;

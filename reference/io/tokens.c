@@ -1,9 +1,7 @@
 /* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
  *
  *     H, W  tokens down and across one frame
- *     p     pixels along a side of a patch
- *
- * Set-up work: readable, not tuned. */
+ *     p     pixels along a side of a patch */
 
 #define _POSIX_C_SOURCE 200809L
 

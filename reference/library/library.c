@@ -1,7 +1,6 @@
 /* library.c -- the functions of the library; see twicetold.h
  *
- * They look up names, list the caller's tensors and pass statuses on.  Declarations, problems and plans check the input
- * and do the work. */
+ * Declarations, problems and plans check the input and do the work. */
 
 #include "twicetold.h"
 #include <omp.h>

@@ -41,7 +41,7 @@ struct network_step {
     const char *options;                    /* "--ratio 4 --depthwise"; NULL: none */
     const char *sizes;                      /* of letters that the options leave open: "D=16"; NULL: none */
     const char *without;                    /* optional tensors to leave out: "b_qkv,b_o"; NULL: none */
-    const char *second;                     /* tensors that have the second of their shapes: "rpe"; NULL: none */
+    const char *second;                     /* tensors that take the second of their shapes: "rpe"; NULL: none */
     enum turn turn;
 };
 
@@ -80,7 +80,7 @@ struct network_request {
     const char *grid;                       /* of pixels; NULL: the table's */
     size_t batch, classes;                  /* 0: 1, and the table's */
     const char *depths, *widths, *heads;    /* of the stages, "1,1,1,1" "16,32,64,64"; NULL: the table's.  Without
-                                             * `heads`, the channels of a head stay, at least one head */
+                                             * `heads`, a head keeps its channels; at least one head */
     int threads;
     size_t allowed;                         /* the most bytes for the array of parts; 0: no limit */
 };

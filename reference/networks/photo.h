@@ -9,7 +9,7 @@
  *     others             224/256                   no public code
  *
  * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
- * sharper.  A grey photograph has three equal colours. */
+ * sharper. */
 
 #pragma once
 #include "../io/images.h"

@@ -14,8 +14,8 @@
  *     if (!s.code) s = plan_run(&plan, y, x);
  *     plan_release(&plan);
  *
- * The problem must outlive its plans.  Plans share nothing, so each thread may have its own.  Libraries (BLAS, FFTW)
- * run on the thread that calls them, so a plan of one thread uses one processor. */
+ * The problem must outlive its plans.  Plans share at most the caller's scratch memory.  Libraries (BLAS, FFTW) run on
+ * the thread that calls them, so a plan of one thread uses one processor. */
 
 #pragma once
 #include "operator.h"

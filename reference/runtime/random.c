@@ -99,7 +99,6 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
         a[n] = (real)fma(high - low, random_uniform(seed, stream, n), low);     /* fma: the same bits everywhere */
 }
 
-/* With threads, because a network has millions of weights. */
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
 {
     #pragma omp parallel for num_threads(count > 65536 ? default_threads() : 1) schedule(static)
