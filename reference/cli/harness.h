@@ -34,7 +34,7 @@ struct contestant {
     uint64_t kept_of;           /* number of the x of `kept`; 0: nothing is kept */
     bool rejected;
     char said[200];             /* why it is rejected, or how well it agrees */
-    double *seconds, spent;     /* of each undisturbed run, at most limits.most of them; the sum of all timed runs */
+    double *seconds, spent;     /* of each undisturbed run, [limits.most]; the sum of all timed runs */
     int count, disturbed_runs;  /* timed runs; those that were disturbed */
 };
 
