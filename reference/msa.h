@@ -19,7 +19,7 @@
  *     y_ic = sum_j (ghost_mul_c[j - i]^lambda A_c'ij + gamma ghost_add_c[j - i]) v_jc
  *
  * where c' is the head of channel c: c mod h, or with --head-map block c div (C/h).  Without a ghost head --head-map
- * has no effect.
+ * has no effect; with windows it is an error.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
@@ -76,7 +76,7 @@ struct msa_problem {
     struct windows windows;     /* without --window one window of all tokens */
     real scale;                 /* 1/sqrt(c), or --scale */
     const real *rpe;            /* [P][rpe_columns] or NULL */
-    size_t rpe_columns;         /* 1 or h */
+    size_t rpe_columns;         /* 1 or h; 0 without rpe */
     struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
 HEADS_FIRST(struct msa_problem);

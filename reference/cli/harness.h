@@ -4,8 +4,8 @@
  * timed runs; the checks are not timed:
  *
  * - **Fresh inputs.**  Each run of a form gets a new x: one number of every token is exchanged with that of another
- *   token, chosen by the number of the run.  The same exchange undoes it.
- * - **A marked y.**  In every row of y one number is NaN before a run.  None may be NaN after it.
+ *   token, chosen by the number of the run.
+ * - **A marked y.**  One in every `width` numbers of y is NaN before a run; none may be after it.
  * - **x unchanged**, by a checksum of its bits.
  * - **The same y.**  The first run of each form is compared with that of the first form.  So is each timed run while
  *   the first form runs in the same rounds.  The y of one timed run, chosen at random, is compared at the end.

@@ -190,7 +190,7 @@ struct png_reading {
     png_infop info;
     unsigned char *bytes;               /* [rows][columns][samples] */
     size_t rows, columns, samples;      /* grey, grey and alpha, RGB, or RGB and alpha */
-    const char *what;                   /* the error, if libpng finds one now */
+    const char *what;                   /* our words for an error at this point */
     char message[100];                  /* libpng's own words */
 };
 

@@ -41,7 +41,7 @@ struct token_source {           /* zeros are the plain default */
     uint64_t seed;
 };
 
-/* x [batch][N][C], and into origin (of `size` bytes, may be NULL) one line about their source: "images 0 ... 3 of
+/* Makes x [batch][N][C].  Writes one line about its source to origin (`size` bytes; may be NULL): "images 0 ... 3 of
  * Fashion-MNIST (test), mosaics of 2x2, 4x4 patches".  A channel that is the same in all tokens (N = 1, or a canvas of
  * one colour) becomes zeros.
  *

@@ -8,8 +8,7 @@
  *     ELSA-Swin          0.9, as 248 for 224       crop_pct in elsa_swin.py
  *     others             224/256                   no public code
  *
- * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
- * sharper. */
+ * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's sharper, bicubic kernel. */
 
 #pragma once
 #include "../io/images.h"

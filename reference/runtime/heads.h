@@ -10,8 +10,8 @@
  *
  * Operators with other projections (HiLo, SRA) call batch_run (batch.h), and branch_attend for each branch.
  *
- * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o, and the arrays of the core.  Multiply-adds of
- * the projections: B N (2Q + C) C, and B N C^2 more with W_o. */
+ * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o; dense copies for each thread, repacked weights
+ * and arrays of the core.  Multiply-adds of the projections: B N (2Q + C) C, and B N C^2 more with W_o. */
 
 #pragma once
 #include <assert.h>

@@ -59,7 +59,7 @@ static double next(struct draws *d)
 }
 
 /* True with probability exp(-p), 0 <= p < 1 (von Neumann).  With this probability the longest decreasing sequence p >
- * u1 > u2 > ... has an even number of uniforms u: sum the alternating series of exp. */
+ * u1 > u2 > ... has an even number of uniforms u: the alternating series of exp. */
 static bool happens(struct draws *d, double p)
 {
     for (double bound = p;;) {

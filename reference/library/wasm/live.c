@@ -28,7 +28,6 @@
 
 enum { TEXT = 1 << 14, WORDS = 64 };
 
-/* The memory limit of a page. */
 static const size_t memory_limit = (size_t)1 << 30;
 
 struct live {
