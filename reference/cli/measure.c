@@ -11,8 +11,8 @@
  * Runs that other programs disturb (harness.h) do not count; `disturbed` is their share.  If it is above a half, the
  * times are NaN, so that no ratio can be formed.
  *
- * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes are
- * those of the device, including x, y and the parameters. */
+ * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes
+ * include those of the device: x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 

@@ -19,8 +19,8 @@ all parameters again.
 
 An error raises twicetold.Error with the message that the program prints.
 
-The libraries are searched for in the folder TWICETOLD_LIBRARY if it is set; else next to this file, in <prefix>/lib,
-and where the system's loader looks.
+The libraries are searched for in the folder TWICETOLD_LIBRARY if it is set, else next to this file and in <prefix>/lib;
+last, where the system's loader looks.
 """
 
 import ctypes

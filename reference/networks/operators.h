@@ -1,6 +1,6 @@
 /* operators.h -- operators, layers and their forms, by number and by name
  *
- * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
+ * The lists are in runtime/forms.h.  CUDA versions have a list of their own (fast/cuda/versions.h). */
 
 #pragma once
 #include "../runtime/forms.h"
