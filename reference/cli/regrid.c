@@ -14,7 +14,7 @@ static double complex root(size_t k, size_t n)
     return cos(angle) + sin(angle) * I;
 }
 
-/* Convolution weight of the cubic rule at distance d. */
+/* The weight at distance d. */
 static double cubic_weight(double d)
 {
     const double a = -0.75;

@@ -2,7 +2,7 @@
  *
  * Each folder of forms has a list of its own: naive/forms.c, fast/forms.c, fast/tuned/forms.c, fast/cuda/forms.cc and,
  * for the layers of networks, networks/layers/layers.c.  networks/operators.c looks forms up in all but
- * fast/cuda/forms.cc; for these see fast/cuda/versions.h. */
+ * fast/cuda/forms.cc (fast/cuda/versions.h). */
 
 #pragma once
 #include "plan.h"

@@ -6,7 +6,7 @@
  *
  *     live_open      "lisa --grid 14x14 --heads 3": creates a problem with these options
  *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, and the tensors that it leaves out
- *     live_count     such words after the name of a form: returns its multiply-adds, and allocates nothing
+ *     live_count     such words after the name of a form: returns its multiply-adds
  *     live_bind      in place of live_shape: sets the shapes of all tensors, "x 1 196 48", one line each
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
  *     live_draw      sets random parameters
