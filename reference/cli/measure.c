@@ -602,7 +602,7 @@ static status measure(const char *const *argv)
     if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
     memory_set_limit(r.max_memory);     /* also for the bytes of the file of images */
 
-    /* Step 2: grid after grid. */
+    /* Step 2: each grid. */
     r.table = !r.setting[TSV].count && isatty(1);
     if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);
