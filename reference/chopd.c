@@ -45,7 +45,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* Rejects boxes without an inside, and more inputs of phi's convolution than BLAS can count. */
+/* Rejects empty boxes, edges that are not finite, and 9 C above INT_MAX, which BLAS cannot count. */
 static status check(const struct problem *p)
 {
     const real *box = problem_tensor(p, "boxes");

@@ -36,11 +36,11 @@
  * box, so its count depends on the boxes; the table has the upper bound.  The cost of plain and fast does not depend on
  * the size of the boxes; per token it does not depend on N.  The fast form works on one image, or on one per thread if
  * there are at least as many images as threads.  Each of its threads also keeps the running sums of a plane
- * (fast/tuned/chopd/box_pool.h) and s W reals.
+ * (fast/tuned/chopd/box_pool.h) and s W reals.  The form keeps u4 and u5 repacked.
  *
  * Implemented in naive/chopd.c, fast/chopd_direct.c, fast/chopd.c, fast/tuned/chopd/chopd.c and fast/cuda/chopd.cu.
  *
- * Errors: a box without an inside or with an edge that is not finite; 9 C beyond INT_MAX; memory; a file that does not
+ * Errors: an empty box or an edge that is not finite; 9 C beyond INT_MAX; memory; a file that does not
  * match.
  *
  * Departs from the paper: m counts tokens, so P has the index n; Eq. 8, where m is relative to n, does not need it.  b
@@ -65,8 +65,8 @@ struct chopd_problem {
     const real *b;              /* [D] */
 };
 
-/* phi before the interpolation to H x W.  All forms share this implementation.  map is [slots][s][s][R]; the other
- * arrays hold its steps.  One call computes one image, x [N][C], in one slot, on the calling thread. */
+/* phi before the interpolation to H x W, for all forms except the CUDA versions.  map is [slots][s][s][R]; the other
+ * arrays hold intermediate results.  A call computes one image, x [N][C], in one slot, on the calling thread. */
 struct chopd_gate { real *map, *mean, *patches, *hidden; };
 
 void chopd_gate_prepare(struct chopd_gate *gate, struct arena *arena, const struct chopd_problem *p, size_t slots);

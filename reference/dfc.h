@@ -29,7 +29,8 @@
  *     dfc-cp plain    B (M C R + M R + R + N R + N D R)   2 R
  *     dfc-cp fast     the same                            (M + N + 1) R for each image in work
  *
- * The fast form of dfc-cp works on one image, or on one per thread if there are at least as many images as threads.
+ * Without u1, dfc-cp plain and fast have B R multiply-adds fewer.  The fast form of dfc-cp works on one image, or on
+ * one per thread if there are at least as many images as threads.
  *
  * Implemented in naive/, fast/ and fast/tuned/chopd/, files fc.c and dfc_cp.c, and in fast/cuda/dfc.cu.
  *
@@ -57,7 +58,7 @@ struct dfc_problem {
     const real *b;              /* [N][D] */
 };
 
-/* fc: all forms.  dfc_cp: all forms but the naive one. */
+/* Multiply-adds of all forms of fc, and of the plain and the fast form of dfc_cp. */
 double fc_multiply_adds(const void *params);
 double dfc_cp_multiply_adds(const void *params);
 

@@ -53,7 +53,9 @@
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
- * Where the fast form multiplies by zeros off the grid, its count leaves these products out.
+ * The naive and the plain form of Eq. 6, 7 and final also hold N K^2 ints.  Pads are zeros between rows.  The table
+ * leaves out the matrices of the ghost head.  Where the fast form multiplies by zeros off the grid, its count leaves
+ * these products out.
  *
  * Implemented in naive/elsa.c, fast/elsa.c, fast/tuned/elsa/elsa.c and fast/cuda/elsa.cu.
  *

@@ -42,15 +42,16 @@
  * tokens, and a few more multiplications for each pair and tile (fast/attention.h).
  *
  *     extra memory (reals)
- *         naive, all images    M (C + 5 hd + 5 ld) + n (C + 2 ld), + M^2 for the mask and
- *                              M (M + 4c) for each thread
- *         plain, all images    N (4 hd + 2 ld) + n (C + 2 ld), + 2 s^2 c for each thread
- *         fast, each image     N (4 hd + 2 ld) + n (C + 2 ld); each thread has a tile of
+ *         naive, each image    M (C + 5 hd + 2 ld) + 3 R ld + n (C + 2 ld); once M^2 for
+ *         of the batch         the mask; each thread has M (M + 4c)
+ *         plain, each image    4 N hd + 2 R ld + n (C + 2 ld); each thread has 2 s^2 c
+ *         of the batch
+ *         fast, each image     4 N hd + 2 R ld + n (C + 2 ld); each thread has a tile of
  *         of a chunk           attention, and s^2 (3c + s^2) vectors for small windows or
  *                              4 s^2 c reals for a large one; the repacked parameters
  *
- * With --pooled-queries, Lo-Fi's q and z have n rows instead of N, and the interpolation needs M or n rows more.  A
- * chunk of the fast form is one image per thread, or one image if there are fewer images than threads.
+ * With --pooled-queries, the interpolation needs M ld (naive) or n ld more for each image.  A chunk of the fast form is
+ * one image per thread, or one image if there are fewer images than threads.
  *
  * Implemented in naive/hilo.c, fast/hilo.c, fast/tuned/hilo/hilo.c and fast/cuda/hilo.cu.
  *
@@ -81,7 +82,7 @@ struct hilo_problem {
     const real *l_q, *l_q_b, *l_kv, *l_kv_b, *l_proj, *l_proj_b;
 };
 
-/* The projections as the naive and the plain form hold them: each by itself, its weights as they lie. */
+/* The projections of the naive and the plain form.  Weights are not repacked. */
 struct hilo_maps { struct linear h_qkv, h_proj, l_q, l_kv, l_proj; };
 
 void hilo_maps_prepare(struct hilo_maps *maps, struct arena *arena, const struct hilo_problem *p);

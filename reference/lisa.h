@@ -43,7 +43,7 @@
  *     naive 6, 7    N^2 (2c + c D + D)        N^2 (c D + c + D + 1)
  *     naive 10      2 N^2 c D                 2 N c D
  *     plain 5-10    c (D + 2) F               m D (c + 1), and 4 m c    fast/lisa.c
- *                   + (4 m + 2 N) c D         for each thread
+ *                   + (4 m + 2 N) c D         for each thread (Eq. 5: 2 m D, and 4 m c)
  *     plain 4       c^2 (F + 2 m + 2 N)       2 m (1 or h)
  *     fast          O(N c D log N)            N (D + c), O(N c) per     fast/tuned/lisa/lisa.c
  *                                             thread, kernels' spectra
@@ -91,8 +91,8 @@ struct lisa_problem {
 };
 HEADS_FIRST(struct lisa_problem);
 
-/* Pairs of a token and an entry of a kernel of Eq. 10 that reach a token: N^2 if kernels span the grid; with a local
- * window those that stay on the grid. */
+/* The number of pairs of a token and a kernel's entry (Eq. 10) whose offset leads to a token.  It is N^2 if kernels
+ * span the grid; a local window leads off the grid at the border. */
 double lisa_pairs(const struct lisa_problem *p);
 
 END_C_DECLS

@@ -19,7 +19,7 @@
  *     y_ic = sum_j (ghost_mul_c[j - i]^lambda A_c'ij + gamma ghost_add_c[j - i]) v_jc
  *
  * where c' is the head of channel c: c mod h, or with --head-map block c div (C/h).  Without a ghost head --head-map
- * has no effect.
+ * has no effect; with windows it is an error.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
@@ -36,13 +36,13 @@
  * as N.  Extra memory, in reals:
  *
  *                each thread                                with a ghost head
- *     naive      s^4 + 4 s^2 c, s^4 more for R or a shift   h N^2 more; once 2 C P
+ *     naive      s^4 + 4 s^2 c, s^4 more for R or a shift   h N^2 more, 2 N c less; once 2 C P
  *     plain      2 s^2 c, a row of s^2 for R, s^2 indices   a row of N, N indices; once 2 C P
  *     fast       a tile and a block of queries (< 1 MB)     16 N; once 2 N C for keys and values, and 2 C P
  *
- * The fast form also keeps all weights repacked and, for small windows, R of the pairs of one window (of one for each
- * kind of side if they are shifted).  With a ghost head it pads the channels of a head to whole vectors, and needs 2 C
- * P more while loading.
+ * The fast form also keeps all weights repacked and, for small windows, R of all pairs of a window: one copy, or nine
+ * if windows are shifted.  With a ghost head it pads the channels of a head to whole vectors, and needs 2 C P more
+ * while loading.
  *
  * Implemented in naive/msa.c, fast/msa.c, fast/tuned/msa.c and fast/cuda/msa.cu.
  *
@@ -76,12 +76,12 @@ struct msa_problem {
     struct windows windows;     /* without --window one window of all tokens */
     real scale;                 /* 1/sqrt(c), or --scale */
     const real *rpe;            /* [P][rpe_columns] or NULL */
-    size_t rpe_columns;         /* 1 or h */
+    size_t rpe_columns;         /* 1 or h; 0 without rpe */
     struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
 HEADS_FIRST(struct msa_problem);
 
-/* The projections, and for every image 2 C per pair of tokens, 3 C with a ghost head. */
+/* Multiply-adds of all images with projections.  `pairs` of tokens in an image cost 2 C each, 3 C with a ghost head. */
 double msa_multiply_adds(const struct msa_problem *params, double pairs);
 
 END_C_DECLS

@@ -56,7 +56,7 @@ struct sra_problem {
     const real *w_q, *b_q, *sr_w, *sr_b, *norm_g, *norm_b, *w_kv, *b_kv, *w_o, *b_o;    /* as above, or NULL */
 };
 
-/* The projections as the naive and the plain form hold them, their weights as they lie. */
+/* The projections of the naive and the plain form.  Weights are not repacked. */
 struct sra_maps { struct linear query, key_value, output; };
 
 void sra_maps_prepare(struct sra_maps *maps, struct arena *arena, const struct sra_problem *p);

@@ -108,7 +108,7 @@ void structsa_windows_prepare(struct structsa_windows *w, struct arena *arena, e
     arena_reals(arena, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
 }
 
-/* [sets][D][entries][columns] from h [D][entries][C], C = sets columns. */
+/* [sets][D][entries][columns] from h [D][entries][C], C = sets * columns. */
 static void slice(real *filters, const real *h, size_t entries, const struct structsa_problem *p)
 {
     for (size_t set = 0; set < p->sets; set++)

@@ -78,10 +78,11 @@ struct structsa_problem {
 };
 HEADS_FIRST(struct structsa_problem);
 
-/* Multiply-adds of attention over virtual tokens, with the projections.  Each virtual token is counted as made once. */
+/* Multiply-adds of attention over virtual tokens, with the projections.  Each virtual token is computed once. */
 double structsa_multiply_adds(const void *params);
 
-/* Input of every form: the windows of keys and values, and the filters in one layout for all equations. */
+/* Input of every form for the processor: the windows of keys and values, and filters in one layout for all
+ * equations. */
 struct structsa_windows {
     struct neighbours keys, values;
     real *hk, *hv;                      /* [sets][D][|M|][columns], [sets][D][M'][columns] */

@@ -7,7 +7,7 @@
 #include "command.h"
 #include "devices.h"
 
-/* Checks the bytes in use, of the file's tensors, of y and of the plan against the limit. */
+/* Checks the bytes in use, of the file's tensors, y and the plan, together against the limit. */
 static status fits(const struct plan *plan, const struct tensors *file, size_t allowed)
 {
     size_t needed = memory_in_use();

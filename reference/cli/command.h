@@ -9,7 +9,7 @@
 #include "../runtime/sizes.h"
 #include "words.h"
 
-/* A command line, sorted. */
+/* A parsed command line. */
 struct call {
     const struct command *const *commands;      /* all commands; NULL at the end */
     const struct command *command;
@@ -49,7 +49,7 @@ const char *command_names(char *text, size_t size, const struct command *const *
 /* The value of an option of the command; `missing` if it is not given and has no default. */
 const char *option_text(const struct call *c, const char *option, const char *missing);
 
-/* The operator's options, --channels and --batch, and OPTIONS_SIZES. */
+/* The sizes from the operator's options, --channels, --batch and OPTIONS_SIZES. */
 struct problem_sizes call_sizes(const struct call *c);
 
 /* The value of --max-work, or the default for this --device (apply.c). */

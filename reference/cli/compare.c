@@ -14,7 +14,7 @@
 
 #define PIECE ((size_t)4096)            /* numbers at a time */
 
-/* A sum of squares that cannot overflow or underflow: largest^2 squares. */
+/* A sum of squares that cannot overflow or underflow: largest^2 * squares. */
 struct norm {
     double largest, squares;
 };

@@ -64,7 +64,7 @@ bool reading_is_disturbed(double wall, double computing) { return !(0.95 * wall 
 
 /* ---- x ---------------------------------------------------------------- */
 
-/* Exchanges one number of row n with one of row n from the end; in the middle row, two numbers.  A second call undoes
+/* Exchanges one number of row n with one of row n from the end; a middle row, two of its own.  A second call undoes
  * it. */
 static void exchange(struct harness *j, uint64_t order)
 {

@@ -4,8 +4,8 @@
  * timed runs; the checks are not timed:
  *
  * - **Fresh inputs.**  Each run of a form gets a new x: one number of every token is exchanged with that of another
- *   token, chosen by the number of the run.  The same exchange undoes it.
- * - **A marked y.**  In every row of y one number is NaN before a run.  None may be NaN after it.
+ *   token, chosen by the number of the run.
+ * - **A marked y.**  One in every `width` numbers of y is NaN before a run; none may be after it.
  * - **x unchanged**, by a checksum of its bits.
  * - **The same y.**  The first run of each form is compared with that of the first form.  So is each timed run while
  *   the first form runs in the same rounds.  The y of one timed run, chosen at random, is compared at the end.
@@ -24,7 +24,7 @@
 
 /* A form that is measured.  Embed it as the first member of a struct with what `run` needs. */
 struct contestant {
-    status (*run)(struct contestant *c, real *y, const real *x);    /* by a stopwatch; NULL: released */
+    status (*run)(struct contestant *c, real *y, const real *x);    /* sets `last`, `disturbed`; NULL: plan released */
     char name[24];
     double rounding;            /* unit roundoff of its factors, if larger than that of real; else 0 */
     bool blind;                 /* x and y are elsewhere, or y has no meaning: do not exchange, mark or compare */
@@ -34,7 +34,7 @@ struct contestant {
     uint64_t kept_of;           /* number of the x of `kept`; 0: nothing is kept */
     bool rejected;
     char said[200];             /* why it is rejected, or how well it agrees */
-    double *seconds, spent;     /* of each undisturbed run, at most limits.most of them; the sum of all timed runs */
+    double *seconds, spent;     /* of each undisturbed run, [limits.most]; the sum of all timed runs */
     int count, disturbed_runs;  /* timed runs; those that were disturbed */
 };
 
@@ -56,7 +56,7 @@ struct harness {
     size_t width;               /* of a row of x; y has one mark in this many numbers */
     double terms;               /* the most products in an entry of y */
     uint64_t at;                /* number of the present x; 0 is the original */
-    uint64_t reference_of, round;   /* number of the x of `reference` */
+    uint64_t reference_of, round;   /* numbers of the x of `reference`, and of the round */
     struct contestant *first;   /* computed the reference; NULL before the first run */
 };
 

@@ -68,7 +68,6 @@ const struct command version_command = {
 
 /* ---- lines of a table --------------------------------------------------- */
 
-/* Placeholder for the value of an option. */
 static const char *value_of(const struct option *o)
 {
     if (o->value) return o->value;
@@ -297,7 +296,8 @@ static const char examples[] =
     "twicetold apply lisa --grid=14x14 --heads=4 in.safetensors -o fast.safetensors\n"
     "twicetold compare fast.safetensors naive.safetensors\n";
 
-/* Prints text between two pieces of roff.  Escapes hyphens, and dots at the beginning of a line. */
+/* Prints text between two pieces of roff.  Escapes hyphens, backslashes, and dots and quotes at the beginning of a
+ * line. */
 static void print_roff(const char *before, const char *text, const char *after)
 {
     fputs(before, stdout);

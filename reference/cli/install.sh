@@ -3,8 +3,8 @@
 #
 #     install.sh BUILD DESTDIR PREFIX VERSION PYTHON
 #
-# The header is <twicetold/twicetold.h>.  The packages of pkg-config are twicetold (float) and twicetold-double.  If the
-# loader does not search PREFIX/lib, programs store the path of the library.
+# The header is <twicetold/twicetold.h>.  The packages of pkg-config are twicetold (float) and twicetold-double.  Unless
+# PREFIX is /usr, programs linked by pkg-config store the path of the library.
 
 set -e
 build=$1 prefix=$3 version=$4 python=$5

@@ -11,8 +11,8 @@
  * Runs that other programs disturb (harness.h) do not count; `disturbed` is their share.  If it is above a half, the
  * times are NaN, so that no ratio can be formed.
  *
- * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes are
- * those of the device, including x, y and the parameters. */
+ * A CUDA version is measured twice: with x and y copied, and as NAME/kernels with x and y on the device.  Its bytes
+ * include those of the device: x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -77,7 +77,6 @@ static const struct setting settings[SETTINGS + 1] = {
     [KEEP] = {.name = "--keep", .most = 1}, [TSV] = {.name = "--tsv"}, [YES] = {.name = "--yes"},
 };
 
-/* A form to be measured. */
 struct entry {
     const struct form *form;
     const struct cuda_plugin *plugin;   /* of a CUDA version; NULL for a form of the processor */
@@ -106,7 +105,6 @@ static void enter_form(struct request *r, const struct form *form, const struct 
         r->entry[r->entries++] = (struct entry){.form = form, .plugin = plugin, .stays = stays};
 }
 
-/* Adds a form of --form. */
 static status choose_form(struct request *r, const char *name)
 {
     const struct declaration *d = r->declaration;
@@ -260,7 +258,6 @@ static void clear_progress(const struct progress *p)
 
 /* ---- measuring ------------------------------------------------------- */
 
-/* One form in a race. */
 struct entrant {
     struct contestant contestant;   /* first, so that a pointer to it is a pointer to the entrant */
     struct entry entry;
@@ -271,7 +268,6 @@ struct entrant {
 };
 static_assert(offsetof(struct entrant, contestant) == 0, "first");
 
-/* All forms of one grid and number of threads. */
 struct race {
     const struct request *request;
     const struct problem *problem;
@@ -329,7 +325,7 @@ static status run_once(struct contestant *contestant, real *y, const real *x)
     return s;
 }
 
-/* Reports the result of the harness; if the form agrees, only for `news`.  False if the form is rejected. */
+/* Reports that the form is rejected or, if `news`, that it agrees.  False if it is rejected. */
 static bool passes(struct race *race, struct entrant *e, bool news)
 {
     char text[260];
@@ -343,7 +339,6 @@ static bool passes(struct race *race, struct entrant *e, bool news)
     return !rejected;
 }
 
-/* Measures all entrants that are ready. */
 static status measure_ready(struct race *race)
 {
     const struct request *r = race->request;
@@ -607,7 +602,7 @@ static status measure(const char *const *argv)
     if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
     memory_set_limit(r.max_memory);     /* also for the bytes of the file of images */
 
-    /* Step 2: grid after grid. */
+    /* Step 2: each grid. */
     r.table = !r.setting[TSV].count && isatty(1);
     if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);

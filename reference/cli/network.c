@@ -1,6 +1,6 @@
 /* network.c -- the command that runs a whole network, on PNG files (networks/photo.h) or on tensors
  *
- * All memory is checked against the limit before it is allocated. */
+ * Memory is checked against the limit before tensors are allocated. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
     return s;
 }
 
-/* The number of images: those of the file's x, or the files given. */
+/* The batch: that of x in the file, or the images given over the frames of the grid. */
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
 {
     const struct tensor *x = tensors_find(input, "x");

@@ -14,7 +14,7 @@ static double complex root(size_t k, size_t n)
     return cos(angle) + sin(angle) * I;
 }
 
-/* Convolution weight of the cubic rule at distance d. */
+/* The weight at distance d. */
 static double cubic_weight(double d)
 {
     const double a = -0.75;
@@ -109,7 +109,7 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         if (from[a] > 1 || to[a] > 1) last = a;
     }
 
-    /* Memory for the matrices of an axis, and for a table before and after one axis. */
+    /* Memory for an axis's matrices, and for a table before and after one axis. */
     double complex *matrix = NULL, *table = NULL, *next = NULL;
     if (countable && size_multiply(&matrix_size, edge, edge) && size_multiply(&matrix_size, matrix_size, 3)) {
         matrix = memory_get(matrix_size, sizeof *matrix);

@@ -12,7 +12,7 @@
  *                without antialiasing, a = -0.75, the outermost entries repeated beyond the border.
  *
  * Every rule is one matrix for each axis; the result is the real part of their product with the table, computed in
- * double by direct sums: entries x new size of an axis. */
+ * double by direct sums.  An axis takes entries x new size multiply-adds. */
 
 #pragma once
 #include "../runtime/grid.h"

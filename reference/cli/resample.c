@@ -31,7 +31,7 @@ static int axis_of(const char *shape, const char *letter, int *axes)
     return found;
 }
 
-/* Position tables and circular kernels have an entry for each token, RPEs one for each offset. */
+/* Position tables and circular kernels have an entry for each token; RPEs and msa's ghost matrices, for each offset. */
 static struct resampled meaning(const struct problem *p, const char *name)
 {
     struct resampled r = {.kind = COPIED};

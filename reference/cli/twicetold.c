@@ -1,4 +1,4 @@
-/* twicetold.c -- the program: the list of commands, and the sorting of their words
+/* twicetold.c -- the program: its commands, and their command line
  *
  * The library returns statuses; only the program prints them: one line on stderr.  The exit status is 2 after bad
  * input, 1 after a failure. */

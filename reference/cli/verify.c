@@ -1,6 +1,6 @@
 /* verify.c -- the command that compares the forms of an operator with its naive form, on random tensors
  *
- * T is the largest number of multiply-adds for an entry of y, of any form; u is the unit roundoff.
+ * T is the number of multiply-adds for an entry of y, the largest of all forms but CUDA's; u is the unit roundoff.
  *
  *     largest error  32 sqrt(T) u of the largest entry, as in tests/runtime/test_properties.c: the error of a sum of T
  *                    products exceeds 8 sqrt(T) u with probability 2 exp(-32); twice that for two forms, and twice for

@@ -9,7 +9,7 @@
 struct words {
     int count;
     const char **word;          /* ends at NULL */
-    bool *joined;               /* followed the "=" of the word before */
+    bool *joined;               /* the word followed a "=" in the same argument */
     bool help, version;         /* --help or -h, --version is among the words */
     char *text;                 /* the characters of all words */
 };

@@ -9,7 +9,7 @@
  * the next one overwrites.  So two processes must not write the same PATH at the same time.
  *
  * The new file has the permission bits of the old one.  A symbolic link is followed: the file it names is replaced, the
- * link stays.  A name may be four bytes shorter than the file system allows. */
+ * link stays.  A name must be at least four bytes shorter than the file system allows. */
 
 #pragma once
 #include <stdbool.h>

@@ -190,7 +190,7 @@ struct png_reading {
     png_infop info;
     unsigned char *bytes;               /* [rows][columns][samples] */
     size_t rows, columns, samples;      /* grey, grey and alpha, RGB, or RGB and alpha */
-    const char *what;                   /* the error, if libpng finds one now */
+    const char *what;                   /* our words for an error at this point */
     char message[100];                  /* libpng's own words */
 };
 
@@ -229,8 +229,7 @@ static void png_pixels(struct image *im, const struct png_reading *r)
     }
 }
 
-/* The image in a file; the caller releases what r holds.  Only IHDR, PLTE, tRNS and IDAT are used: gAMA, sRGB and cHRM
- * change nothing. */
+/* The image in a file; the caller releases what r holds.  Only IHDR, PLTE, tRNS and IDAT are used. */
 static status decode_png(struct image *im, struct png_reading *r, FILE *file)
 {
     r->what = "is not a PNG";
@@ -326,7 +325,7 @@ static status scale_by(struct image *fitted, const struct image *im, size_t rows
         struct span down = span_under(y, rows, im->rows, down_by);
         struct span across = span_under(x, columns, im->columns, across_by);
         for (size_t c = 0; c < channels; c++) {
-            /* The nearest pixel and a mean of differences: a constant stays one to the last digit. */
+            /* The nearest pixel plus the mean difference from it: a constant image stays exactly constant. */
             double nearest = (double)im->pixels[(down.nearest * im->columns + across.nearest) * channels + c];
             double sum = 0, weights = 0;
             for (size_t j = down.begin; j < down.end; j++)

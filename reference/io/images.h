@@ -58,8 +58,8 @@ status image_is_png(bool *png, const char *path);
  * composited on black: a byte is multiplied by its alpha, without gamma, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
-/* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the
- * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two. */
+/* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is a
+ * weighted mean of the source: a tent around its centre, whose radius is one pixel of the coarser image. */
 status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
 /* The same with a factor for each axis: nothing is cut off. */

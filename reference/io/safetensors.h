@@ -39,7 +39,7 @@ struct safetensors {
  *
  *   - a path that is not a regular file; n of 0, beyond the file or beyond 100 000 000, the format's own limit;
  *   - a header that does not begin with { or is not strict JSON in UTF-8, is nested deeper than the format allows, has
- *     a zero byte in a name (even as \u0000), or anything but spaces at its end;
+ *     a zero byte in a string (even as \u0000), or anything but spaces at its end;
  *   - a name that occurs twice, compared after unescaping;
  *   - a tensor without exactly the fields dtype, shape and data_offsets; another dtype; more than TENSOR_AXES axes; an
  *     axis of size 0; a size that overflows;
@@ -59,7 +59,8 @@ size_t safetensors_width(const struct safetensors *opened, size_t t);
  * same to the bit.  path has the old file or the complete new one, and after an error the old one (atomic_file.h).
  *
  * STATUS_BAD_INPUT if the path is a folder or no regular file, it or its folder is not writable, or the folder is
- * absent; if a name occurs twice, is not UTF-8 or is __metadata__.  STATUS_FAILURE if disk or memory is full. */
+ * absent; if a name occurs twice, is not UTF-8 or is __metadata__; if the header is too long.  STATUS_FAILURE if disk
+ * or memory is full. */
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count);
 
 /* True if both paths are the same text or name the same file, through any hard or symbolic links. */

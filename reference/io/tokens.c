@@ -1,9 +1,7 @@
 /* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
  *
  *     H, W  tokens down and across one frame
- *     p     pixels along a side of a patch
- *
- * Set-up work: readable, not tuned. */
+ *     p     pixels along a side of a patch */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -261,7 +259,7 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
     if (batch == 0 || channels == 0 || channels > INT_MAX)
         return bad_input("tokens of batch %zu and %zu channels, expected 1 ... %d", batch, channels, INT_MAX);
 
-    /* The first canvas has the number of colours. */
+    /* The first canvas determines the number of colours. */
     status s = open_scene(&scene, g, source);
     if (s.code) return s;
     describe(origin, size, &scene, source, batch);
@@ -270,7 +268,7 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
     real *patches = memory_reals(g->tokens, values, 1, 1), *projection = memory_reals(channels, values, 1, 1);
     if (!s.code && (!patches || !projection)) s = out_of_memory("tokens");
 
-    /* One projection for all, its length that of one pixel. */
+    /* One projection for all entries; its rows have an expected square norm of 1. */
     if (!s.code)
         random_fill_normal(projection, channels * values, scene.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
     for (size_t b = 0; !s.code && b < batch; b++) {

@@ -37,16 +37,17 @@ struct token_source {           /* zeros are the plain default */
     enum token_kind kind;
     const char *path;           /* IDX or PNG; NULL is IMAGES_DEFAULT */
     size_t patch;               /* p; 0 is TOKEN_PATCH */
-    size_t first;               /* of the images in the file (0 for PNG); not read for noise */
+    size_t first;               /* first image of the file (0 for PNG); ignored for noise */
     uint64_t seed;
 };
 
-/* x [batch][N][C], and into origin (of `size` bytes, may be NULL) one line about their source: "images 0 ... 3 of
+/* Makes x [batch][N][C].  Writes one line about its source to origin (`size` bytes; may be NULL): "images 0 ... 3 of
  * Fashion-MNIST (test), mosaics of 2x2, 4x4 patches".  A channel that is the same in all tokens (N = 1, or a canvas of
  * one colour) becomes zeros.
  *
- * Rejected: batch or channels of 0, a patch above TOKEN_PATCH_MAX, `first` beyond the file, a file that image_set_open
- * or image_read_png rejects.  Memory: the canvas, N p p values for each colour, the matrix, and the source. */
+ * Rejected: batch or channels of 0, a patch above TOKEN_PATCH_MAX, a canvas above INT_MAX pixels, `first` beyond the
+ * file, a file that image_set_open or image_read_png rejects.  Memory: the canvas, for noise a complex one too, N p p
+ * values for each colour, the matrix, and the source. */
 status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *source,
                    char *origin, size_t size);
 

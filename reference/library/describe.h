@@ -12,6 +12,6 @@
  *                   "with": null, "meaning": "..."}, ...],
  *      "output": "[B, N, C]", "letters": [{"name": "B", "meaning": "..."}, ...]}
  *
- * An option whose default is null is required, unless its kind is "flag"; one with "" is optional.  The meaning of a
- * letter may be null. */
+ * An option whose default is null is required, unless its kind is "flag"; "" means optional, without a default.  The
+ * meaning of a letter may be null. */
 size_t describe_operator(char *text, size_t size, const struct declaration *d);

@@ -1,7 +1,6 @@
 /* library.c -- the functions of the library; see twicetold.h
  *
- * They look up names, list the caller's tensors and pass statuses on.  Declarations, problems and plans check the input
- * and do the work. */
+ * Declarations, problems and plans check the input and do the work. */
 
 #include "twicetold.h"
 #include <omp.h>
@@ -159,7 +158,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     return public_status(s, d->name);
 }
 
-/* Bad input if tensors are missing, extra or of other shapes than when the plan was created. */
+/* Bad input if tensors are missing, extra, without data, or of other shapes than when the plan was created. */
 static status same_shapes(const struct problem *now, const struct problem *then)
 {
     for (int r = 0; now->declaration->tensors[r].name; r++) {

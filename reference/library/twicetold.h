@@ -12,13 +12,14 @@
  * libtwicetold-double computes in double; its names begin with twicetold_double_, and plans and tensors are other
  * types, so that the compiler detects a mixture.  No function converts numbers.
  *
- * Errors are values.  Nothing in the library prints, exits or aborts.  But OpenMP's library ends the process if it
- * cannot create threads.
+ * Errors are values.  Nothing in our code prints, exits or aborts.  But OpenMP's library ends the process if it cannot
+ * create threads, and FFTW (form fftw) if memory is exhausted.
  *
- * A child of fork has none of its parent's threads, and OpenMP would wait for them for ever.  So the default there is
- * one thread, until the process calls exec.  If the parent has run a plan of several threads, running one in the child
- * is bad input.  The library does not know if other code of the parent has used OpenMP; if so, do not request several
- * threads in the child.  If the library is loaded after the fork, it needs /proc to notice the fork.
+ * A child of fork has none of its parent's threads.  If the parent has used them, OpenMP would wait for them for ever.
+ * So the default there is one thread, until the process calls exec.  If the parent has run a plan of several threads,
+ * running one in the child is bad input.  The library does not know if other code of the parent has used OpenMP; if so,
+ * do not request several threads in the child.  If the library is loaded after the fork, it needs /proc to notice the
+ * fork.
  *
  * Plans share nothing, so each thread may have its own.  Only one thread at a time may call a plan.
  *

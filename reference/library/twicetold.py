@@ -19,8 +19,8 @@ all parameters again.
 
 An error raises twicetold.Error with the message that the program prints.
 
-The libraries are searched for in the folder TWICETOLD_LIBRARY if it is set; else next to this file, in <prefix>/lib,
-and where the system's loader looks.
+The libraries are searched for in the folder TWICETOLD_LIBRARY if it is set, else next to this file and in <prefix>/lib;
+last, where the system's loader looks.
 """
 
 import ctypes
@@ -228,7 +228,7 @@ def _python_name(name):
 def _sort(described, given):
     """Splits keyword arguments into words of options, and tensors.
 
-    The value of an unknown name decides, so that the library reports the name."""
+    An unknown name is an option or a tensor by the type of its value; the library then reports it."""
     options = {_python_name(option["name"]): option for option in described["options"]}
     words, tensors = [], {}
     for name, value in given.items():
@@ -324,14 +324,14 @@ def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
 # ---- Calls without a plan
 
 _KEPT_PLANS, _KEPT_BYTES = 8, 1 << 22
-_kept = {}          # plans by all that they depend on except numbers; each operation is atomic
+_kept = {}          # plans by form, options, types and shapes; each operation is atomic
 os.register_at_fork(after_in_child=_kept.clear)
 
 
 def _call(operator, x, *, form="fast", threads=None, max_memory=None, **given):
-    """y by a plan like one of the last calls, loaded with the parameters of this call, or by a new plan.
+    """Computes y by a kept plan for the same shapes and options, or by a new plan.
 
-    A call takes its plan out of the kept ones, so that no other call of the thread shares it."""
+    During the call the plan is not in _kept, so that a nested call of the thread cannot use it."""
     words, tensors = _sort(_described[operator], given)
     shared = _shared(operator, "x", x)
     library = _libraries[shared.dtype.itemsize]

@@ -1,4 +1,4 @@
-/* learned.c -- tiny trained networks, one for each operator; no paper has them
+/* learned.c -- tiny trained networks, for five operators
  *
  * For grey images of 28 x 28: patches of 2 x 2 to 32 channels on 14 x 14 tokens, a table of positions, two blocks of
  * the operator and an MLP of twice the width, ten classes.  tests/pytorch/train.py trains them; their weights are in

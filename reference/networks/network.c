@@ -34,7 +34,7 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
                      text, stages);
 }
 
-/* Sets depths, widths and heads of the stages.  Without r->heads, the channels of a head stay. */
+/* Sets depths, widths and heads of the stages.  Without r->heads, a head keeps its channels. */
 static status choose_stages(struct network *n, const struct network_request *r)
 {
     size_t depth[NETWORK_STAGES] = {0}, width[NETWORK_STAGES] = {0}, heads[NETWORK_STAGES] = {0};

@@ -1,6 +1,6 @@
 /* network.h -- a network is a table of steps over operators and layers
  *
- * A stage has entry steps, once, and the steps of a block, `depth` times; the steps of the end follow the last stage.
+ * A stage runs its entry steps once, then the steps of its block `depth` times.  The end steps follow the last stage.
  * A step is an operator or a layer, its options as words, and how it changes x and h:
  *
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
@@ -8,7 +8,7 @@
  *
  * Options and sizes of a step may have placeholders: %C, %4C, %C/8 for channels of the stage; %h for its heads; %s for
  * 1/sqrt(C/h); %q for query channels, by the table's rule; %K for classes.  Operators and layers that have --grid get
- * the grid of x.
+ * the grid of their input.
  *
  * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file has exactly the tensors of all paths.
  *
@@ -17,8 +17,8 @@
  *     network_place      allocates memory and loads the plans
  *     network_run        allocates nothing
  *
- * Three arrays hold x, h and the result of a step.  All plans share the scratch memory of the largest.  Errors name the
- * path of a step or of a tensor. */
+ * Three arrays hold x, h and the result of a step.  All plans share one scratch block, as large as the largest needs.
+ * Errors name the path of a step or of a tensor. */
 
 #pragma once
 #include "operators.h"
@@ -41,7 +41,7 @@ struct network_step {
     const char *options;                    /* "--ratio 4 --depthwise"; NULL: none */
     const char *sizes;                      /* of letters that the options leave open: "D=16"; NULL: none */
     const char *without;                    /* optional tensors to leave out: "b_qkv,b_o"; NULL: none */
-    const char *second;                     /* tensors that have the second of their shapes: "rpe"; NULL: none */
+    const char *second;                     /* tensors that take the second of their shapes: "rpe"; NULL: none */
     enum turn turn;
 };
 
@@ -80,7 +80,7 @@ struct network_request {
     const char *grid;                       /* of pixels; NULL: the table's */
     size_t batch, classes;                  /* 0: 1, and the table's */
     const char *depths, *widths, *heads;    /* of the stages, "1,1,1,1" "16,32,64,64"; NULL: the table's.  Without
-                                             * `heads`, the channels of a head stay, at least one head */
+                                             * `heads`, a head keeps its channels; at least one head */
     int threads;
     size_t allowed;                         /* the most bytes for the array of parts; 0: no limit */
 };
@@ -136,7 +136,7 @@ size_t network_parameters(const struct network *n);
 /* All numbers in a file of weights. */
 size_t network_weights(const struct network *n);
 
-/* Of one run; bare: without norms and positions. */
+/* Multiply-adds of one run; the bare count leaves out the layers norm and position. */
 double network_multiply_adds(const struct network *n);
 double network_bare_multiply_adds(const struct network *n);
 

@@ -1,6 +1,6 @@
 /* operators.h -- operators, layers and their forms, by number and by name
  *
- * The lists are in runtime/forms.h.  Versions of CUDA kernels are in a separate library (fast/cuda/versions.h). */
+ * The lists are in runtime/forms.h.  CUDA versions have a list of their own (fast/cuda/versions.h). */
 
 #pragma once
 #include "../runtime/forms.h"
@@ -11,10 +11,10 @@ BEGIN_C_DECLS
 const struct declaration *operator_at(int at);
 const struct declaration *operator_find(const char *name);
 
-/* Form number `at` of an operator, NULL after the last.  Number 0 is the naive form. */
+/* Form number `at` of an operator, NULL after the last.  Number 0 is the naive form; a layer has only number 0. */
 const struct form *operator_form_at(const struct declaration *d, int at);
 
-/* The form of that name, or NULL.  Layers have one implementation, listed as both naive and fast. */
+/* The form of that name, or NULL.  Layers have one form, found as naive and as fast. */
 const struct form *operator_form(const struct declaration *d, const char *name);
 
 /* The same for a name from the user, which may be NULL.  An unknown name is an error, whose message lists the known

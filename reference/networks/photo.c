@@ -43,7 +43,7 @@ const char *photo_text(char *text, size_t size, const struct photo_recipe *recip
     return text;
 }
 
-/* Computes x [H][W] from a whole image: the mean of its colours, 0 ... 1. */
+/* Computes x [H][W], the mean of the colours, 0 ... 1; the image is scaled to cover H x W and cut. */
 static status prepare_grey(real *x, const struct image *im, size_t H, size_t W)
 {
     struct image fitted = {0};

@@ -8,8 +8,7 @@
  *     ELSA-Swin          0.9, as 248 for 224       crop_pct in elsa_swin.py
  *     others             224/256                   no public code
  *
- * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's bicubic kernel, whose edges are a little
- * sharper.  A grey photograph has three equal colours. */
+ * Scaling is bilinear and free of aliases (images.h).  The authors use PIL's sharper, bicubic kernel. */
 
 #pragma once
 #include "../io/images.h"
@@ -20,8 +19,8 @@ BEGIN_C_DECLS
 /* Computes x [H][W][3] from a photograph.  Fails only if memory is exhausted. */
 status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W);
 
-/* The same from a PNG file.  With one channel, x [H][W] is the whole image in grey, 0 ... 1, as in the data sets of
- * tiny networks. */
+/* The same from a PNG file.  With one channel, x [H][W] is the image in grey, 0 ... 1, scaled to cover H x W and
+ * cut. */
 status photo_read(real *x, const char *path, const struct photo_recipe *recipe, size_t H, size_t W, size_t channels);
 
 /* Describes the recipe, "scaled to cover 248x248 pixels, the middle 224x224 kept"; returns text. */

@@ -8,7 +8,7 @@
 #define STEP_NORM2 {.name = "norm2", .move = INTO, .what = "norm"}
 #define STEP_MLP {.name = "mlp", .move = JOIN, .what = "mlp"}
 
-/* Patches, "--size 4", and a layer norm. */
+/* Patches, of the size in `words`, and a layer norm. */
 #define STEPS_EMBED(words) \
     {.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, \
     {.name = "embed_norm", .move = ON, .what = "norm"}

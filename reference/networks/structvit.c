@@ -6,7 +6,7 @@
  * layer norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled by 1/sqrt(c),
  * as in UniFormer.
  *
- * The video networks take pairs of frames of 224 x 224 (patches of 3 x 4 x 4 at strides of 2, 4 and 4); their
+ * The video networks take 16 frames of 224 x 224 (patches of 3 x 4 x 4 at strides of 2, 4 and 4); their
  * convolutions and windows have three axes, and windows stride in space only. */
 
 #include "stages.h"

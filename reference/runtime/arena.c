@@ -105,7 +105,7 @@ status arena_allocate(struct arena *arena, void *scratch)
     return status_ok();
 }
 
-/* Poisons the bytes after each array that is used during a load (LOAD_SCRATCH) or a run (PER_RUN); LIFETIMES: none. */
+/* Poisons the bytes after each array of a load (LOAD_SCRATCH) or a run (PER_RUN).  LIFETIMES: only unpoisons. */
 static void guard(const struct arena *arena, enum lifetime time)
 {
 #if ARENA_GUARD

@@ -26,8 +26,8 @@ BEGIN_C_DECLS
 
 #define ARENA_ARRAYS 48
 
-/* Bytes reserved after each array: 0; for AddressSanitizer one cache line.  It reports every access to them while a
- * plan loads or runs.  arena_bytes counts them. */
+/* Bytes reserved after each array: 0, or one cache line with AddressSanitizer, which reports every access to them while
+ * a plan loads or runs.  arena_bytes counts them. */
 #if defined __SANITIZE_ADDRESS__
 #define ARENA_GUARD 64
 #elif defined __has_feature
@@ -85,8 +85,8 @@ size_t arena_bytes(const struct arena *arena);
 status arena_allocate(struct arena *arena, void *scratch);
 
 /* A load calls arena_begin(arena, LOAD_SCRATCH) first and arena_end last; a run does the same with PER_RUN.  In tests
- * arena_begin fills the scratch memory with junk (memory.h).  Between the two calls the bytes after each array are
- * guarded. */
+ * arena_begin fills the scratch memory with junk (memory.h).  Between the two calls AddressSanitizer guards the bytes
+ * after each array. */
 void arena_begin(struct arena *arena, enum lifetime time);
 void arena_end(struct arena *arena);
 

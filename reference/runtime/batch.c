@@ -1,6 +1,4 @@
-/* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h
- *
- * Work stealing saves time if a processor is busy with other programs; on idle processors it makes no difference. */
+/* batch.c -- a batch of images, computed in chunks by a team of threads; see batch.h */
 
 #include "batch.h"
 #include <omp.h>

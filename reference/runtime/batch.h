@@ -31,7 +31,7 @@ struct team {
     real *y;
     size_t first, images;       /* index of that image in the batch; images in the chunk */
     size_t slot;                /* index of that image in arrays that have one entry for each image of a chunk */
-    size_t part, parts;         /* each step is cut into `parts` shares; this thread begins with share `part` */
+    size_t part, parts;         /* index of this thread among the `parts` threads of the chunk */
     size_t thread;              /* index of this thread's PER_THREAD arrays */
     struct team_count *count;   /* this thread's position in the current loop */
 };
@@ -39,7 +39,7 @@ struct team {
 struct batch {
     size_t images;              /* B */
     size_t x_image, y_image;    /* reals of an image in x, and in y */
-    size_t chunk;               /* images in a chunk, at least 1 */
+    size_t chunk;               /* images in a chunk, at least 1; not used if per_thread */
     bool per_thread;            /* one image per thread; then there is one slot for each thread */
 };
 
@@ -61,7 +61,7 @@ struct team_count {
 /* team_next for several threads. */
 bool team_next_shared(const struct team *t, size_t items, size_t *item);
 
-/* The next of `items` items that no thread has taken; false if none is left.  Each loop must run to that end.  At most
+/* The next of `items` items that no thread has taken; false if none is left.  Each loop must run until false.  At most
  * TEAM_LOOPS loops may run between two barriers. */
 #define TEAM_LOOPS 4
 

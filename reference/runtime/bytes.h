@@ -9,9 +9,9 @@
 
 BEGIN_C_DECLS
 
-/* Reads the value of --max-memory: bytes, with a suffix K, M, G or T for powers of 1024; at most SIZE_MAX.  If text is
- * NULL, *allowed is three quarters of the free memory: of MemAvailable in /proc/meminfo, or of all memory if that
- * cannot be read. */
+/* Reads the value of --max-memory: 1 to 2^62 bytes, with a suffix K, M, G or T for powers of 1024.  If text is NULL,
+ * *allowed is three quarters of the free memory: of MemAvailable in /proc/meminfo, or of all memory if that cannot be
+ * read. */
 status bytes_allowed(size_t *allowed, const char *text);
 
 /* Bad input if more bytes are needed than allowed.  SIZE_MAX (an overflow) is never allowed. */
@@ -23,9 +23,9 @@ status bytes_fit(size_t needed, size_t allowed);
 /* Bad input if there are more multiply-adds than allowed. */
 status work_fits(double multiply_adds, double allowed);
 
-/* The default number of threads: OpenMP's, but one in a child of fork.  A child has none of its parent's threads, and
- * OpenMP would wait for them for ever.  A process counts as a child of fork until it calls exec.  If the library was
- * loaded after the fork, it finds that out from /proc/self/stat. */
+/* The default number of threads: OpenMP's, but one in a child of fork.  A child has none of its parent's threads; if
+ * the parent had a team, OpenMP would wait for them for ever.  A process counts as a child of fork until it calls exec.
+ * If the library was loaded after the fork, it finds that out from /proc/self/stat. */
 int default_threads(void);
 
 /* For tests, which Check runs in children of fork: this process counts as not forked. */

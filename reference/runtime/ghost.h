@@ -26,7 +26,8 @@ struct ghost_problem {
     const real *mul, *add;      /* [C][offsets] or NULL */
 };
 
-/* Reads the options and tensors of the table rows below.  An error if ghost_mul is missing and lambda is not 0. */
+/* Reads the options and tensors of the table rows below.  Sets names->error if ghost_add lacks ghost_mul and lambda is
+ * not 0. */
 struct ghost_problem ghost_problem(struct lookup *names, size_t offsets);
 
 /* Bad input if a power is undefined: a fractional lambda needs bases of at least 0, a negative one bases other than 0.

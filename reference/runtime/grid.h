@@ -5,7 +5,7 @@
  *
  * Along an axis of n points, offsets j - i between two tokens run from -(n-1) to n-1.  A table with one entry for each
  * offset has P = product of (2n-1) entries, row-major.  The entry of query i and key j is at (j-i) + (n-1) on every
- * axis.  On a line that is e_{N+j-i} of LiSA's Eq. 2, counted from 0. */
+ * axis.  On a line it is e_{N+j-i} of LiSA's Eq. 2, which counts from 1. */
 
 #pragma once
 #include <stdbool.h>

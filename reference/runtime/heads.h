@@ -10,8 +10,8 @@
  *
  * Operators with other projections (HiLo, SRA) call batch_run (batch.h), and branch_attend for each branch.
  *
- * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o, and the arrays of the core.  Multiply-adds: B
- * N (2Q + C) C, and B N C^2 more with W_o. */
+ * Memory: N (2Q + C) reals for each image of a chunk, N C more with W_o; dense copies for each thread, repacked weights
+ * and arrays of the core.  Multiply-adds of the projections: B N (2Q + C) C, and B N C^2 more with W_o. */
 
 #pragma once
 #include <assert.h>
@@ -123,14 +123,14 @@ status heads_load(struct plan *plan);
 status heads_run(struct plan *plan, real *y, const real *x);
 
 /* The first and the last step of a chunk, for forms with other steps between them: heads_project writes heads->qkv; the
- * form writes heads_joined, which is y if there is no w_o; heads_join reads that.  The form calls team_barrier before
- * and after its steps. */
+ * form writes the array that heads_joined returns (y if there is no w_o); heads_join reads that array.  The form calls
+ * team_barrier before and after its steps. */
 struct batch heads_batch(const struct heads *heads);
 void heads_project(const struct team *t);
 real *heads_joined(const struct team *t);
 void heads_join(const struct team *t);
 
-/* Dense [N][c] from rows `stride` apart, and back. */
+/* Dense [tokens][channels] from rows `stride` apart, and back. */
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels);
 void head_scatter(real *rows, size_t stride, const real *dense, size_t tokens, size_t channels);
 

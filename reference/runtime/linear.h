@@ -27,14 +27,14 @@ struct linear {
     real *panels;               /* the repacked weights, if the kind repacks them */
 };
 
-/* A storage of the weights, and the product for it. */
+/* A layout of the weights, and the product for it. */
 struct linear_kind {
     size_t pieces;              /* team_linear cuts the product into this many pieces per thread */
 
     /* Declares the arrays that load fills. */
     void (*prepare)(struct linear *map, struct arena *arena);
 
-    /* Loads rows first ... first + rows - 1 of W and b (NULL: no bias).  linear_as_it_lies loads all rows in one
+    /* Loads rows first ... first + rows - 1 of W and b (NULL: no bias).  linear_as_it_lies needs all rows in one
      * call. */
     void (*load)(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias);
 

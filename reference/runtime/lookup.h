@@ -8,8 +8,8 @@
  *     };
  *     return names.error;
  *
- * A name that is not declared is a programming error: names.error keeps the first, and the value is 0, NULL, "" or
- * -1. */
+ * A name that is not declared is a programming error: names.error keeps the first, and the value is 0, false, NULL, ""
+ * or -1, or GRID_AXES zeros. */
 
 #pragma once
 #include "operator.h"
@@ -28,15 +28,15 @@ int lookup_choice(struct lookup *names, const char *option);            /* index
 const char *lookup_text(struct lookup *names, const char *option);      /* "" if it has no value */
 bool lookup_given(struct lookup *names, const char *option);
 
-/* GRID_AXES numbers of a kernel or of steps. */
+/* GRID_AXES numbers of a kernel or of steps; zeros if it has no value. */
 const size_t *lookup_sizes(struct lookup *names, const char *option);
 
 /* The data of a tensor: NULL if it is absent, the address of a NaN if it has no data yet.  The size of an axis: 0 if
- * the tensor is absent. */
+ * the tensor or the axis is absent. */
 const real *lookup_tensor(struct lookup *names, const char *name);
 size_t lookup_axis(struct lookup *names, const char *name, int axis);
 
-/* The same for a single name; NaN or NULL if it is not declared. */
+/* The same for a single name.  If it is not declared: NaN, NULL, false or 0. */
 double problem_number(const struct problem *p, const char *option);
 const char *problem_text(const struct problem *p, const char *option);
 bool problem_given(const struct problem *p, const char *option);

@@ -2,9 +2,9 @@
  *
  * A line of 64 bytes before each block holds its size.
  *
- * Large blocks use Linux's transparent huge pages (2 MiB on most machines).  One column of a map of tokens touches one
- * page of 4 KiB for each token, more than the TLB holds.  Physical pages of 4 KiB may also conflict in the second-level
- * cache.  The counters count the bytes that were requested; a block may use up to one huge page more. */
+ * Large blocks use Linux's transparent huge pages (2 MiB on most machines).  One column of a map of tokens may touch
+ * one page of 4 KiB for each token, more than the TLB holds.  The counters count requested bytes, rounded up to 64; a
+ * block may use up to one huge page more. */
 
 #ifdef __linux__
 #define _DEFAULT_SOURCE 1       /* madvise */

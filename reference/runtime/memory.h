@@ -6,7 +6,7 @@
  * process, and libgomp prints a message and ends it.  OpenBLAS allocates buffers before main; with a small ulimit -v it
  * may wait for ever.  If oneDNN runs out of memory, CBLAS computes the product.
  *
- * All threads share the counters, which are exact.  Operators that run at the same time have one common peak. */
+ * All threads share the counters, which are exact. */
 
 #pragma once
 #include <stdbool.h>

@@ -32,7 +32,7 @@ enum option_kind {
 struct option {
     const char *name;           /* "heads" is written --heads */
     enum option_kind kind;
-    const char *default_value;  /* as typed; "": none; NULL: the option is required */
+    const char *default_value;  /* as typed; "": none; NULL: required, unless it is a flag */
     double low, high;
     const char *choices;
     const char *letter;         /* the letter that an integer or a kernel binds, or NULL */
@@ -69,7 +69,7 @@ struct problem;
 struct declaration {
     const char *name;
     const char *summary;                        /* one line */
-    const struct letter *letters;               /* all but the common ones (letter_meaning); ends at a name of NULL */
+    const struct letter *letters;               /* meanings (letter_meaning); ends at a name of NULL; or NULL */
     const char *output;                         /* shape of y */
     const struct option *options;               /* ends at a name of NULL */
     const struct tensor_row *tensors;           /* x first; ends at a name of NULL */
@@ -157,7 +157,7 @@ status problem_loaded(const struct problem *p);
 /* Reals in all tensors but x. */
 size_t problem_parameters(const struct problem *p);
 
-/* Reals in x and in y; for y SIZE_MAX if that overflows. */
+/* Reals in x and in y; for y 0 if a letter has no size, SIZE_MAX after an overflow. */
 size_t problem_input_count(const struct problem *p);
 size_t problem_output_count(const struct problem *p);
 status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES]);

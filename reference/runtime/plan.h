@@ -14,8 +14,8 @@
  *     if (!s.code) s = plan_run(&plan, y, x);
  *     plan_release(&plan);
  *
- * The problem must outlive its plans.  Plans share nothing, so each thread may have its own.  Libraries (BLAS, FFTW)
- * run on the thread that calls them, so a plan of one thread uses one processor. */
+ * The problem must outlive its plans.  Plans share at most the caller's scratch memory.  Libraries (BLAS, FFTW) run on
+ * the thread that calls them, so a plan of one thread uses one processor. */
 
 #pragma once
 #include "operator.h"
@@ -64,7 +64,7 @@ void plan_release(struct plan *plan);
 /* Multiply-adds of one run, by formula; NaN if the problem does not resolve. */
 double form_multiply_adds(const struct form *form, const struct problem *p);
 
-/* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 digits) or -bf16 (8); else 0. */
+/* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 bits) or -bf16 (8); else 0. */
 double form_rounding(const struct form *form);
 
 END_C_DECLS

@@ -347,7 +347,6 @@ status problem_bind(struct problem *p, const struct tensors *file)
     return problem_loaded(p).code ? status_ok() : check(p);
 }
 
-/* True if problem_shape includes a tensor: it has no only_if, or one of those options is given. */
 static bool included(const struct problem *p, const struct tensor_row *row)
 {
     for (int o = 0; row->only_if && p->declaration->options[o].name; o++)

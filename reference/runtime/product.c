@@ -2,8 +2,8 @@
  *
  * OpenBLAS chooses its kernels by a list of processors.  On a processor that is newer than the list it takes slow
  * kernels, unless OPENBLAS_CORETYPE names a similar one.  oneDNN generates its kernels at run time, for the
- * instructions that the processor has.  Generating one takes
- * longer than a small product, so small products are computed here. */
+ * instructions that the processor has.  Generating one takes longer than a small product, so small products are
+ * computed here. */
 
 #include "product.h"
 #include <cblas.h>
@@ -22,7 +22,7 @@ static int set_rows(real *c, size_t c_stride, const real *start, size_t rows, si
 }
 
 #ifdef ONEDNN
-/* More numbers of B, or more multiply-adds, are worth a library. */
+/* oneDNN computes products with a larger B or more multiply-adds. */
 enum { SMALL_FACTOR = 1 << 17, SMALL_PRODUCT = 2000000 };
 
 static bool is_small(size_t rows, size_t terms, size_t columns)
@@ -46,8 +46,8 @@ static void copy_line(void *to, const void *from, size_t width)
     else memcpy(to, from, width * sizeof(real));
 }
 
-/* LINE columns, TERMS terms and ROWS rows at a time; the last rows of C repeat one row of A.  Each sum takes
- * its terms in order, and then start. */
+/* LINE columns, TERMS terms and ROWS rows at a time; beyond the last row, loops repeat it.  Each sum adds its terms in
+ * order, and then start. */
 static void by_loops(real *c, size_t c_stride, struct factor a, struct factor b, const real *start,
                      size_t rows, size_t terms, size_t columns)
 {
@@ -86,8 +86,8 @@ static void by_loops(real *c, size_t c_stride, struct factor a, struct factor b,
 }
 #endif
 
-/* False if there is no oneDNN, if it is out of memory (C may have changed), or without terms: oneDNN then computes
- * 0 C, which is NaN if C is NaN. */
+/* False if there is no oneDNN, if it is out of memory (C may have changed), or if there are no terms: oneDNN would
+ * compute 0 * C, which is NaN if C is NaN. */
 static bool without_cblas(real *c, size_t c_stride, struct factor a, struct factor b, const real *start,
                           size_t rows, size_t terms, size_t columns)
 {

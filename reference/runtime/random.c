@@ -59,7 +59,7 @@ static double next(struct draws *d)
 }
 
 /* True with probability exp(-p), 0 <= p < 1 (von Neumann).  With this probability the longest decreasing sequence p >
- * u1 > u2 > ... has an even number of uniforms u: sum the alternating series of exp. */
+ * u1 > u2 > ... has an even number of uniforms u: the alternating series of exp. */
 static bool happens(struct draws *d, double p)
 {
     for (double bound = p;;) {
@@ -99,7 +99,6 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
         a[n] = (real)fma(high - low, random_uniform(seed, stream, n), low);     /* fma: the same bits everywhere */
 }
 
-/* With threads, because a network has millions of weights. */
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
 {
     #pragma omp parallel for num_threads(count > 65536 ? default_threads() : 1) schedule(static)

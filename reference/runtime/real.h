@@ -17,7 +17,7 @@ typedef double real;
 typedef float real;
 #endif
 
-/* The type of scalars that are computed once: double, so that no precision is lost.  If real is a class: that class. */
+/* The type of numbers that need the precision of double in the float build, too.  If real is a class: that class. */
 #ifdef COUNTING_REAL
 typedef real wide_real;
 #else

@@ -9,7 +9,7 @@
 BEGIN_C_DECLS
 
 /* mean [s][s][C] of x [H][W][C], as nn.AdaptiveAvgPool2d(s).  Along an axis of n tokens, cell i is the mean of tokens
- * floor(i n / s) to ceil((i + 1) n / s) - 1; cells may overlap.  Additions: H W C or a little more. */
+ * floor(i n / s) to ceil((i + 1) n / s) - 1; cells may overlap.  Additions: H W C if s divides H and W, else more. */
 void adaptive_mean(real *mean, const real *x, size_t H, size_t W, size_t C, size_t s);
 
 /* The interpolation (1 - weight) x[low] + weight x[high]. */

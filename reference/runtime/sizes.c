@@ -153,7 +153,6 @@ static status shape_small(struct problem *p, const char *without, status s)
     return s;
 }
 
-/* Gives the tensors of a list the second of their shapes, if they have two. */
 static status set_second_shapes(struct problem *p, const char *list)
 {
     const struct tensor_row *rows = p->declaration->tensors;

@@ -19,14 +19,14 @@ struct problem_sizes {
     size_t batch, channels;
     const char *sizes;          /* "D=16,R=4": sizes of other letters.  Commas or spaces separate; NULL: none */
     const char *without;        /* "b_o,rpe": optional tensors to leave out, or NULL */
-    const char *second;         /* "rpe": tensors that have the second of their shapes, or NULL */
+    const char *second;         /* "rpe": tensors that take the second of their shapes, or NULL */
     bool small;                 /* missing required options and sizes get small values */
 };
 
 /* Makes a problem with sizes and shapes, without data.
  *
  * If the operator has no option --grid, the number of tokens of o->grid is the size of M and N, unless o->sizes has
- * them; without o->grid, problem.grid becomes a line of the tokens of x.
+ * them.  Without a grid, problem.grid becomes a line of the tokens of x.
  *
  * Bad input: as for problem_create and problem_shape; a letter that is not in the operator's shapes; a word that is not
  * LETTER=n; a tensor in o->without that is not optional.  If letters have no size, the message names all. */

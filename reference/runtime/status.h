@@ -1,7 +1,7 @@
 /* status.h -- errors are values
  *
- * Every function of the library that can fail returns a status.  Nothing in the library prints, exits or aborts.  The
- * programs print the message and exit with the code.
+ * Functions that can fail return a status, or NULL or false in memory.h.  Nothing in our code prints, exits or aborts.
+ * The programs print the message and exit with the code.
  *
  *     status s = grid_parse(&grid, text);
  *     if (s.code) return s;

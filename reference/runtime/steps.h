@@ -1,6 +1,6 @@
 /* steps.h -- softmax, normalisation and GELU, which naive and fast forms share
  *
- * They work in place on dense rows, may be called by any number of threads, and propagate NaN. */
+ * All but gelu work in place on dense rows.  They may be called by any number of threads, and propagate NaN. */
 
 #pragma once
 #include "real.h"
@@ -17,8 +17,8 @@ void l2_normalise(real *x, size_t n);
 real gelu(real x);
 
 /* (x - mean) / sqrt(variance + epsilon) gain + bias, the variance with divisor n.  gain and bias have n entries, or are
- * NULL for 1 and 0.  The mean is x[0] plus the mean of x - x[0], so that equal entries have exactly their mean.  If it
- * were rounded, the error would be multiplied by 1 / sqrt(epsilon). */
+ * NULL for 1 and 0.  The mean is x[0] plus the mean of x - x[0], so that the mean of equal entries is exact.  A
+ * rounding error would be multiplied by 1 / sqrt(epsilon). */
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon);
 
 END_C_DECLS

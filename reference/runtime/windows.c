@@ -98,8 +98,8 @@ size_t windows_region_of(const struct windows *w, size_t window, size_t entry)
     return (below ? split_columns(w, window) ? 2u : 1u : 0u) + (right ? 1u : 0u);
 }
 
-/* Along one axis each window has edge^2 pairs, and the seam separates 2 shift (edge - shift) of the last window's.  In
- * the plane pairs are products of those of the two axes. */
+/* Along one axis each window has edge^2 pairs; in the last one the seam separates 2 shift (edge - shift) of them.  The
+ * pairs of the plane are the product over both axes. */
 double windows_pairs(const struct windows *w)
 {
     double s = (double)w->edge, across = 2 * (double)w->shift * (s - (double)w->shift);

@@ -34,7 +34,7 @@ struct window_region {
 /* Bad input if edge is not 0 and the grid is not a plane, or if there are more than INT_MAX entries with padding. */
 status windows_create(struct windows *w, const grid *tokens, size_t edge);
 
-/* Bad input if the shift is not smaller than the edge, or if the windows do not tile the plane. */
+/* Bad input if a shift above 0 is not smaller than the edge, or if its windows do not tile the plane. */
 status windows_shift(struct windows *w, size_t shift);
 
 /* The token at an entry of a window, or WINDOW_PADDING. */

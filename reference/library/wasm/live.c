@@ -1,18 +1,20 @@
 /* live.c -- the functions that a script in a browser calls
  *
  * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures (chapters/live/).  A
- * script sees the memory of the module and functions over numbers.  Words go both ways through one text, live_text():
+ * script sees the memory of the module, and functions that take and return numbers.  Text goes both ways through one
+ * buffer, live_text():
  *
  *     live_open      "lisa --grid 14x14 --heads 3": creates a problem with these options
  *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, and the tensors that it leaves out
- *     live_count     the same after the name of a form: returns its multiply-adds, and allocates nothing
- *     live_bind      or sets the shapes of all tensors, "x 1 196 48", one line each
+ *     live_count     such words after the name of a form: returns its multiply-adds
+ *     live_bind      in place of live_shape: sets the shapes of all tensors, "x 1 196 48", one line each
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
  *     live_draw      sets random parameters
  *     live_plan      "naive" or "fast": prepares this form
  *     live_run       computes y from x, this many times
  *
- * After an error a function returns 0, or the code of its status, and leaves the message in the text. */
+ * After an error, functions that return an address or a count return 0, others the code of the status.  The message is
+ * in the text. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +28,6 @@
 
 enum { TEXT = 1 << 14, WORDS = 64 };
 
-/* The memory limit of a page. */
 static const size_t memory_limit = (size_t)1 << 30;
 
 struct live {
@@ -90,7 +91,7 @@ void LIVE(live_close)(struct live *l)
     free(l);
 }
 
-/* The words of `from`, which strtok cuts. */
+/* Cuts `from` into words, in place; returns their number. */
 static int words(const char *word[WORDS], char *from)
 {
     int count = 0;

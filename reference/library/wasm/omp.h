@@ -1,4 +1,4 @@
-/* omp.h -- OpenMP where there is one thread and no OpenMP; see live.c */
+/* omp.h -- OpenMP's functions for builds without it: one thread */
 
 #pragma once
 

@@ -15,8 +15,8 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* Tokens of a tile, of `reals` numbers each.  The tile fits the second-level cache; with fewer than 128 tokens, reading
- * the weights would take too large a part of the time. */
+/* Tokens of a tile, of `reals` numbers each.  A tile has 512 KB in float, for the second-level cache, but at least 128
+ * tokens, since each tile reads all weights, and at most 512. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);

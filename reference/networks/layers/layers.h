@@ -1,6 +1,6 @@
 /* layers.h -- the layers between the operators of a network
  *
- * A layer is declared like an operator.  It has one implementation, `layer`, listed as both naive and fast.  x is
+ * A layer is declared like an operator.  It has one form, `layer`, which is also found as naive and as fast.  x is
  * [B][N][C], tokens row-major on a grid.  Optional tensors have a ?.
  *
  *     patch      y = W windows(x) + b: a convolution of any size, stride and zero padding
@@ -28,8 +28,8 @@
  *                w [K][C]  b? [K]                                             y [B][K]
  *
  * gelu is exact.  Convolutions correlate; their weights are in PyTorch's order, the M entries of a window row-major.
- * Linear maps hold a packed copy of their weights.  Multiply-adds are those of maps, convolutions and interpolations; a
- * layer without these has one for each term of a sum and each factor.
+ * Linear maps, except the head's, hold a packed copy of their weights.  Each file states the multiply-adds of its
+ * layer.
  *
  * Errors: windows larger than the padded grid; odd sides for merge and deform; --depthwise on a grid that is not a
  * plane; sizes above INT_MAX. */

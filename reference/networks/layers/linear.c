@@ -1,7 +1,7 @@
 /* linear.c -- y = W x + b for each token, or gelu of it
  *
- * With --gelu, it computes tile by tile, so that y is in the cache.  Cost: B N C D multiply-adds, a copy of the
- * weights. */
+ * With --gelu, it computes tile by tile, so that GELU reads y from the cache.  Cost: B N C D multiply-adds, a copy of
+ * the weights. */
 
 #include "layer.h"
 

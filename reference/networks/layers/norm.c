@@ -5,7 +5,7 @@
  *
  * The variance of a token has the divisor C.  load folds a batch norm into one factor and one summand for each channel.
  *
- * Cost: B N C times 3 (square, factor, gain) or 1. */
+ * Cost: B N C multiply-adds, 3 times that (square, factor, gain) for a layer norm. */
 
 #include "layer.h"
 #include "../../../fast/tuned/activations.h"
