@@ -89,8 +89,8 @@ static double margin(const real *logits)
 }
 
 /* Tolerance: roundoff.h's bounds with the network's T and kappa, 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u.  A
- * class may differ only if PyTorch's two largest logits are nearer than twice the former, as in fewer than 2 % of
- * images. */
+ * class may differ only if PyTorch's two largest logits are nearer than twice the former times the largest logit, as in
+ * fewer than 2 % of images. */
 TESTS(trained_networks_equal_pytorch, COUNT(operators))
 {
     struct trained t;

@@ -115,7 +115,7 @@ PUBLISHED = {
 
 
 def filled(layout):
-    """Distinct numbers, also in float32."""
+    """Numbers that are distinct within each tensor, also in float32."""
     tensors, start = {}, 1
     for name, shape in layout:
         tensors[name] = torch.arange(start, start + math.prod(shape), dtype=torch.float32).reshape(shape)
@@ -135,7 +135,7 @@ def whole_networks():
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        unread = 147504 if name == "swin-t" else 0          # unread by windows, in tables of the plane
+        unread = 147504 if name == "swin-t" else 0          # entries of our tables that windows do not read
         assert networks.parameters(steps) == learned + unread, name
 
 
@@ -188,7 +188,7 @@ def values():
 
 
 def every_number_arrives():
-    """Once each; entries that windows do not read are zeros."""
+    """Each number arrives once; entries that windows do not read are zeros."""
     for name in ("litv2-s", "elsa-swin-t", "swin-t"):
         theirs, steps = small(name)
         ours, _ = rename.renamed(name, steps, theirs)
@@ -211,7 +211,7 @@ def errors():
 
 
 def command():
-    """Converts a checkpoint to a file; writes none for a wrong checkpoint."""
+    """The command converts a checkpoint to a file; it writes none for a wrong checkpoint."""
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 

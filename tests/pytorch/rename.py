@@ -37,7 +37,7 @@ VALUE_FIRST = Layout(lambda shape: shape, lambda value: value.roll(-(value.shape
 
 
 def of_window(shape):
-    """Offsets on a square plane, key minus query, stored for a 7 x 7 window, query minus key."""
+    """Ours: a table of a square plane, by key minus query.  Theirs: of a window, 7 x 7 or less, by query minus key."""
     side = (edge(shape[0]) + 1) // 2
     inner = min(7, side)
     return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
@@ -77,7 +77,7 @@ SWIN = {
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", of_window),
 }
-# The projections of ELSA and its windows have equal names.
+# ELSA's checkpoints use one name for projections of two layouts: of local attention, and of windows in the last stage.
 PROJECTIONS = {
     "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", PIXEL),
     "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", VALUE_FIRST, VALUE_FIRST),
@@ -124,7 +124,7 @@ def renamed(name, steps, checkpoint):
     return ours, wrong
 
 
-# Keys of the last step's weights, and of their moving average.
+# Keys that may hold the last step's weights, or their moving average.
 SETS = {"--raw": ("model", "state_dict"), "--ema": ("model_ema", "state_dict_ema")}
 
 
