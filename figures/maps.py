@@ -160,8 +160,8 @@ def magnitudes(a):
 
 
 def ring_energies(found):
-    """Energy by r = 0, 1, ...: the sum over all frequencies whose larger component is r cycles across the image,
-    averaged over images and channels."""
+    """Energy of all frequencies whose larger component is r = 0, 1, ... cycles across the image, averaged over images
+    and channels."""
     cycles = np.abs(np.arange(found.shape[1]) - found.shape[1] // 2)
     return np.bincount(np.maximum.outer(cycles, cycles).ravel(), np.square(found).mean((0, 3)).ravel())
 
@@ -178,9 +178,8 @@ ATTENDED = 48                           # queries of a head that are compared
 
 
 def attention_error(*words):
-    """Rounding error of our forms of LiSA's Eq. 1-3 and of PyTorch's, by number of keys: NAIVE_KEYS KEYS...  The error
-    is rms(output - exact) / rms(exact), with the equation in the next wider type as exact.  Forms other than fast run
-    up to NAIVE_KEYS."""
+    """Rounding error of our forms of LiSA's Eq. 1-3 and of PyTorch, by number of keys: NAIVE_KEYS KEYS...  The error is
+    rms(output - exact) / rms(exact); exact is the next wider type.  Forms other than fast run up to NAIVE_KEYS."""
     if len(words) < 2:
         give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
@@ -197,9 +196,9 @@ def attention_error(*words):
 
 
 def exact_heads(N, real):
-    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, then q [2, ATTENDED, c] and k, v [2, N, c]; c is
-    64.  Tokens have few digits.  Query and key are a Hadamard matrix, each with its own signs, times half of x; the
-    value is the other half."""
+    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding; q [2, ATTENDED, c]; k, v [2, N, c]; c is 64.
+    Tokens have few digits.  Query and key multiply half of x by a Hadamard matrix, each with its own signs; the value
+    is the other half."""
     c, hadamard = 64, np.ones((1, 1))
     while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
@@ -319,8 +318,8 @@ def read_kernels(looks, C, seen, operator, given):
 
 
 def lisa_error(*words):
-    """Rounding error of the forms of Eq. 10 and 7 by number of tokens, in both precisions: NAIVE_TOKENS GRID...
-    Compares eight tokens of the output with sums in the next wider type.  The naive form runs up to NAIVE_TOKENS."""
+    """Rounding error of the forms of Eq. 10 and 7 by tokens, in both precisions: NAIVE_TOKENS GRID...  Compares eight
+    tokens with sums in the next wider type.  The naive form runs up to NAIVE_TOKENS."""
     if len(words) < 2:
         give_up("lisa-error: expected NAIVE_TOKENS GRID...")
     most, grids = numbers(words[:1], 1, 10 ** 9)[0], words[1:]
@@ -462,8 +461,8 @@ def structsa_motion():
 
 def elsa_border():
     """Weight that a second bias moves (Algorithm 3 against 2), and weight off the grid (Eq. 7), for 28 x 28 tokens, K =
-    7.  Off the grid, Algorithm 3's padding replaces the bias of the shifted branch by 0.  The first map is half the sum
-    of absolute differences of weights, averaged over heads."""
+    7.  Off the grid, Algorithm 3's padding replaces the shifted branch's bias by 0.  The first map is half the sum of
+    the weights' absolute differences, mean over heads."""
     C, h, K = 24, 3, 7
     x, origin = tokens(f"{EDGE}x{EDGE}", C)
     z = x[0].astype(float) ** 2
@@ -505,8 +504,7 @@ def elsa_filters():
 
 def chopd_error(*words):
     """Error of the mean over a box, by the side of the grid: EDGE...  Three ways: four corners of an integral image in
-    float, the same in double, and the operator (Eq. 10 with open gate), which sums one axis after the other.  Exact is
-    the box summed in double."""
+    float, in double, and the operator (Eq. 10 with open gate), which sums one axis after the other."""
     edges = numbers(words, 4, 4096)
     row("#way", "side", "edge", "error")
     for edge in edges:
@@ -627,8 +625,7 @@ def convolution_tensor(kernel, channels=1, edge=4, C=8):
 
 
 def sweep(tensor, factors):
-    """Alternating least squares: fits each factor in turn, with the others fixed.  Then scales the factors of each term
-    to equal lengths."""
+    """Alternating least squares: fits each factor in turn.  Then scales the factors of each term to equal lengths."""
     factors, axes = list(factors), range(tensor.ndim)
     for axis in axes:
         others = [a for a in axes if a != axis]
@@ -722,7 +719,7 @@ def hilo_alias():
 # ---- The command line
 
 def numbers(words, low, high, name=""):
-    """Parse whole numbers from `low` to `high`; no word at all is an error."""
+    """Parse at least one whole number."""
     for word in words or ("nothing",):
         if not word.isdecimal() or not low <= int(word) <= high:
             give_up(f"{name}{': ' * bool(name)}found {word}, expected whole numbers from {low} to {high}")

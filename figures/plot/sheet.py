@@ -1,4 +1,4 @@
-"""sheet.py -- a drawing: panels, matrices and texts, laid out in pixels, and the SVG that gnuplot makes of them
+"""sheet.py -- lays out panels, matrices and texts in pixels, and lets gnuplot make the SVG
 
     sheet = Sheet("Time of one layer", wide=720, high=540)
     panel = sheet.panel(84, 52, 600, x=(8, 1000), y=(1, 100), xtics=..., ytics=...)
@@ -48,8 +48,8 @@ class Panel:
                 self.bottom - share(y, self.y, "y" in self.log) * (self.bottom - self.top))
 
     def line(self, points, colour, weight=2, dash=1, dot=0.5, point=7, quartiles=()):
-        """A line with a dot at each point, up to where it leaves the panel at the top or bottom.  Dot 0: no dots;
-        weight 0: only dots.  Dash 2 is dashed, 3 dotted; point 7 is filled, 6 a ring, 2 a cross."""
+        """A line with dots, cut where it leaves the panel at top or bottom.  Dot 0: no dots; weight 0: only dots.  Dash
+        2 is dashed, 3 dotted; point 7 is filled, 6 a ring, 2 a cross."""
         places = [self.at(*place) for place in points]
         inside = list(itertools.takewhile(lambda place: self.top - 0.1 < place[1] < self.bottom + 0.1, places))
         if dot:
@@ -70,14 +70,14 @@ class Panel:
         self.guide((x, self.y[0]), (x, self.y[1]))
 
     def mark(self, column, row, columns=1, rows=0, colour=EDGE, width=1.6):
-        """Outline this many cells of a matrix around a place; rows 0: as many as columns."""
+        """Outlines cells of a matrix around a place; rows 0: as many as columns."""
         high = rows or columns
         left, top = self.at(column - columns / 2, row - high / 2)
         right, bottom = self.at(column + columns / 2, row + high / 2)
         self.sheet.outline(left, top, right - left, bottom - top, colour, width)
 
     def query(self, column, row, radius):
-        """Mark a place of a matrix by a filled circle with a dark edge."""
+        """Marks a place of a matrix by a circle."""
         self.sheet.dot(*self.at(column, row), radius + 0.5, EDGE)
         self.sheet.dot(*self.at(column, row), radius - 0.5, MARK)
 
@@ -88,7 +88,7 @@ class Sheet:
     def __init__(self, title, wide=720, high=540, foot=(), letters=15, heading=None, table=None):
         self.title, self.wide, self.high, self.foot = title, wide, high, foot
         self.letters, self.table = letters, table
-        # gnuplot cannot plot an empty block, so fills and points start with one off the sheet.
+        # gnuplot rejects empty blocks: the first fill and point are off the sheet.
         self.tiles, self.lines = [], {}
         self.fills, self.points, self.texts = [(-9, -9, -9, -9, 0)], [(-9, -9, 1, 7, 0)], {}
         self.write(title if heading is None else heading, 16, 24, 17)
@@ -145,8 +145,8 @@ class Sheet:
             x += width(name, self.letters) + 26
 
     def label_ends(self, panel, ends, size=0):
-        """Names to the right of a panel, next to the ends of their lines but not on each other.  A name that was moved
-        or is far from its line gets a stroke.  ends: [(x, y, name, colour)], x and y in units of the axes."""
+        """Names to the right of a panel, next to the ends of their lines.  A name that was moved or is far gets a
+        stroke.  ends: [(x, y, name, colour)], in units of the axes."""
         size, x = size or min(self.letters, 14), panel.right + 12
         places = [panel.at(*end[:2]) for end in ends]
         heights = apart([y for _, y in places], 1.3 * size)

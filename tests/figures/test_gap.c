@@ -31,8 +31,8 @@ static struct tsv *figure(const char *name)
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* A layer's name in figures/plot/chapters.py, the table and series where it was measured, and for each form the leading
- * terms of its formula, with projections, as the chapter's table prints them; NULL where that prints an order. */
+/* A layer's name in figures/plot/chapters.py; its table and series; for each form the leading terms of its formula,
+ * with projections, as the chapter's table prints them; NULL where that prints an order. */
 struct layer {
     const char *name, *table, *series;
     const struct declaration *d;
@@ -148,9 +148,9 @@ TEST(formulas_beside_exponents_are_the_forms)
         }
 }
 
-/* figures/gap/gap.tsv and gap-factors.tsv: the two parts of a gap, the algorithm's and the machine's, are measured; the
- * ratio of work is by formula.  The formula of form direct is an upper bound.  ELSA's forms have the same multiply-adds
- * except for neighbours off the grid: tolerance 0.01 at the largest size. */
+/* figures/gap/gap.tsv and gap-factors.tsv: the algorithm's and the machine's part of a gap are measured, the ratio of
+ * work is by formula.  Form direct's formula is an upper bound.  ELSA's forms have the same multiply-adds except for
+ * neighbours off the grid: tolerance 0.01 at the largest size. */
 TESTS(a_gap_is_the_algorithm_and_the_machine, 2)
 {
     static const char *const tables[] = {"gap", "gap-factors"};
@@ -182,8 +182,8 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
     return bytes;
 }
 
-/* Every operator's fast form takes more memory than its naive form on one token, and less on 32 x 32.  Padding depends
- * on the machine; this order does not. */
+/* Each fast form takes more memory than its naive form on one token, and less on 32 x 32.  Padding depends on the
+ * machine; this order does not. */
 TEST(one_token_takes_more_memory_told_fast)
 {
     for (size_t n = 0; n < LAYERS; n++) {
@@ -243,8 +243,8 @@ TEST(crossing_by_hand)
     }
     ck_assert(formula(&windowed, "fast", "16x16") == 4718592);
 
-    /* HiLo with 96 channels and one of three heads in windows, as in the heat map, costs 0.65 times as much as windows
-     * of 7 x 7 on 14 x 14 tokens, and 1.06 times as much on 28 x 28. */
+    /* HiLo as in the heat map, 96 channels and one of three heads in windows, against windows of 7 x 7: ratio 0.65 on
+     * 14 x 14 tokens, 1.06 on 28 x 28. */
     const struct layer seven = {.d = &msa, .options = "--heads 3 --window 7", .sizes = "", .without = "b_qkv b_o rpe",
                                 .channels = 96};
     const struct layer both = {.d = &hilo, .options = "--heads 3", .sizes = "", .channels = 96,

@@ -1,8 +1,8 @@
 /* test_harness.c -- the benchmark harness of `measure` (reference/cli/harness.h) rejects adversarial forms
  *
  * Fifteen adversarial forms modify the fast form of self-attention.  They run as in `measure`: a first run, timed
- * rounds with or without the naive form, a last check.  Not covered: a form that is right in most runs if few are
- * checked; a form that knows the harness.
+ * rounds with or without the naive form, a last check.  Not covered: a form that is wrong only in few runs; a form that
+ * knows the harness.
  *
  * Runs that other programs disturb do not count. */
 
@@ -19,9 +19,9 @@ enum { ROUNDS = 6, BATCH = 2, TOKENS = 35, CHANNELS = 16 };
 
 /* A form on its plan, and the state of an adversarial form. */
 struct runner {
-    struct contestant contestant;   /* first, so that a pointer to it also points to the runner */
+    struct contestant contestant;   /* first: a pointer to it also points to the runner */
     struct plan *plan;
-    real *held, *last;              /* the last computed output; the beginning of the last x */
+    real *held, *last;              /* last computed output; beginning of the last x */
     const real *where;
     size_t inputs;
     int calls;
@@ -34,8 +34,8 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 enum { ALL = BATCH * TOKENS * CHANNELS };
 
-/* True if this call computes; otherwise y is that of an earlier call.  The four compute in the first call; in every
- * seventh; if x has a new address; if x begins with new numbers. */
+/* True if this call computes; otherwise y is that of an earlier call.  The four compute first; every seventh time; for
+ * a new address of x; for new first numbers of x. */
 static bool is_first(struct runner *r, const real *x) { return (void)x, !r->calls; }
 static bool is_seventh(struct runner *r, const real *x) { return (void)x, r->calls % 7 == 0; }
 
@@ -108,7 +108,7 @@ static status run_as(const struct adversary *a, struct runner *r, real *y, const
 /* ---- a race --------------------------------------------------------------- */
 
 static int adversarial;             /* index of the adversarial form, or -1 */
-static bool waits;                  /* if true, it is honest in its first call */
+static bool waits;                  /* it is honest in its first call */
 
 static status run_honest(struct contestant *c, real *y, const real *x)
 {
@@ -167,7 +167,7 @@ static void race_close(struct race *r)
     for (int p = 0; p < 2; p++) plan_release(&r->plan[p]);
 }
 
-/* Returns when the harness rejects a form, or NULL if it does not; `said` is the harness's message. */
+/* Returns when the harness rejects a form, or NULL; `said` is its message. */
 static const char *found(int which, bool with_naive, bool warm, char said[200])
 {
     struct race r;
@@ -236,8 +236,7 @@ TEST(every_token_changes_in_timed_runs)
     }
 }
 
-/* The harness checks a second form against the first form's y of the original x.  It does not run the first form
- * again. */
+/* The harness checks a second form against y of the first form, and does not run the first form again. */
 TEST(the_first_form_may_be_released)
 {
     for (int which = -1; which < 4; which += 4) {           /* none; "nothing at all" after the first run */
@@ -269,7 +268,7 @@ TEST(a_reading_is_disturbed_beyond_a_twentieth)
         ck_assert_int_eq(reading_is_disturbed(reading[n].wall, reading[n].computing), reading[n].disturbed);
 }
 
-/* A thread that sleeps does not compute, so its run counts as disturbed.  The second and later runs do not sleep. */
+/* A thread that sleeps does not compute, so its run is disturbed.  Only the first run sleeps. */
 static status run_late(struct contestant *c, real *y, const real *x)
 {
     struct stopwatch started = stopwatch_start(1);
@@ -299,7 +298,7 @@ static status run_disturbed(struct contestant *c, real *y, const real *x)
     return status_ok();
 }
 
-/* Of five runs, 0 to 5 are disturbed.  Only the others count; if they are the minority, the quartiles are NaN. */
+/* Of five runs, 0 to 5 are disturbed.  Only the others count; if most are disturbed, quartiles are NaN. */
 TESTS(disturbed_runs_do_not_count, 6)
 {
     const struct limits five = {.least = 5, .most = 5, .seconds = 100};

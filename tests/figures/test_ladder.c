@@ -1,6 +1,6 @@
 /* test_ladder.c -- the two ladders of figures/ladders: every step computes its operator and costs what it says
  *
- * These steps are in no list of forms, so test_properties.c does not find them; their properties are tested here. */
+ * test_properties.c does not find these steps, since they are in no list of forms. */
 
 #include "../lisa/lisa_case.h"
 #include "../support/roundoff.h"

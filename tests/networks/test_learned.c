@@ -1,7 +1,7 @@
 /* test_learned.c -- trained networks give PyTorch's logits
  *
- * tests/pytorch/train.py trained five tiny networks, one per operator, on Fashion-MNIST; weights and logits are in
- * tests/golden/learned/.  Without the data set the tests are skipped. */
+ * tests/pytorch/train.py trained a tiny network per operator on Fashion-MNIST; weights and logits are in
+ * tests/golden/learned/.  Without the data set, tests are skipped. */
 
 #include "../support/roundoff.h"
 #include "../../reference/io/images.h"

@@ -237,7 +237,7 @@ TESTS(printed_networks_are_counted_by_their_tables, COUNT(files))
     ck_assert(follow > 0 && checked > follow);
 }
 
-/* Exceptions: networks trained here, and "w/ conv", whose convolution the paper does not specify. */
+/* Except networks trained here, and "w/ conv", a convolution that the paper does not specify. */
 TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {

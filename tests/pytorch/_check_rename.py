@@ -135,7 +135,7 @@ def whole_networks():
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        unread = 147504 if name == "swin-t" else 0          # entries of our tables that windows do not read
+        unread = 147504 if name == "swin-t" else 0          # entries that windows do not read
         assert networks.parameters(steps) == learned + unread, name
 
 
@@ -211,7 +211,7 @@ def errors():
 
 
 def command():
-    """The command converts a checkpoint to a file; it writes none for a wrong checkpoint."""
+    """The command writes no file for a wrong checkpoint."""
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 

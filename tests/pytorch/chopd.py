@@ -67,7 +67,7 @@ def chopd(t, case):
 # ---- timed forms: pooling of planes [B, R, H, W] over the boxes ----
 
 def positions(low, high, size):
-    """Low and high edges around each token of an axis, as positions in a table of running sums, [R, G, size] each."""
+    """Both edges around each token of an axis, as positions in a table of running sums, [R, G, size] each."""
     at = torch.arange(size, dtype=low.dtype) + 0.5
     return (low[..., None] + at).clamp(0, size), (high[..., None] + at).clamp(0, size)
 

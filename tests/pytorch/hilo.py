@@ -69,7 +69,7 @@ def exponentials(case):
 
 
 def merged(t, x, case, attend, first):
-    """h_qkv and l_q are one projection; windows' scores are sums of products; means add strided slices."""
+    """h_qkv and l_q are one projection; windows use sums instead of products of matrices; means add slices."""
     (near, far), s, heads = shares(case), case["window"], case["heads"]
     (height, width), c = case["grid"], case["C"] // heads
     hd, split = near * c, (-1, height // s, s, width // s, s)
@@ -89,7 +89,7 @@ def merged(t, x, case, attend, first):
 
 
 def packed(w, rows):
-    """A function that multiplies rows by w, which is repacked now, for about this many.  torch.compile fails on it."""
+    """A function that multiplies about this many rows by w, repacked now.  torch.compile rejects it."""
     ready = torch.ops.mkldnn._reorder_linear_weight(w, rows)
     return lambda x: torch.ops.mkldnn._linear_pointwise(x, ready, None, "none", [], "")
 

@@ -352,7 +352,7 @@ def shapes(steps):
 
 
 def parameters(steps):
-    """How many numbers are learned: all but a batch norm's mean and variance."""
+    """Counts learned numbers: all but a batch norm's mean and variance."""
     return sum(math.prod(shape) for path, shape in shapes(steps).items() if not path.endswith(("mean", "var")))
 
 

@@ -37,14 +37,14 @@ VALUE_FIRST = Layout(lambda shape: shape, lambda value: value.roll(-(value.shape
 
 
 def of_window(shape):
-    """Ours: a table of a square plane, by key minus query.  Theirs: of a window, 7 x 7 or less, by query minus key."""
+    """Ours: a square plane's table, by key minus query.  Theirs: a window's, at most 7 x 7, by query minus key."""
     side = (edge(shape[0]) + 1) // 2
     inner = min(7, side)
     return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
 
 
 def map_of(weight, bias, theirs, layout=SAME, of_bias=SAME):
-    """A weight and its bias."""
+    """Rows of a weight and its bias."""
     return {weight: (theirs + ".weight", layout), bias: (theirs + ".bias", of_bias)}
 
 
@@ -77,7 +77,7 @@ SWIN = {
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", of_window),
 }
-# ELSA's checkpoints use one name for projections of two layouts: of local attention, and of windows in the last stage.
+# ELSA's checkpoints use one name for two layouts of projections.
 PROJECTIONS = {
     "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", PIXEL),
     "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", VALUE_FIRST, VALUE_FIRST),

@@ -18,7 +18,7 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 #               OPERATOR CHANNELS SIZES OPTIONS`, a solution may not multiply more often on this problem than the
 #               formula; one wrong answer must pass the tests and multiply more often.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
-#               The test requires `truth:`, our answer, to 1/20 or `within:`, whichever is less.
+#               The test requires `truth:`, to 1/20 at most.
 #     measure   The same, but `truth:` is not tested.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
 #               of `suite:` that then fail.  `falls:` names all that fail in its case `case:`.
@@ -85,8 +85,8 @@ class Exercise:
 
 
 class Result(NamedTuple):
-    """passed: all tests pass and, if counted, multiplications are at most the formula's; said: the output; failed:
-    tests; counts: multiplications made, and the formula's.  A failure without the last two does not compile or end."""
+    """passed: all tests pass, at the formula's cost; said: the output; failed: tests; counts: multiplications made, and
+    the formula's.  A failure without the last two does not compile or end."""
     passed: bool
     said: str
     failed: tuple = ()
