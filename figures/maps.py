@@ -179,7 +179,7 @@ ATTENDED = 48                           # queries of a head that are compared
 
 def attention_error(*words):
     """Rounding error of our forms of LiSA's Eq. 1-3 and of PyTorch, by number of keys: NAIVE_KEYS KEYS...  The error is
-    rms(output - exact) / rms(exact); exact is the next wider type.  Forms other than fast run up to NAIVE_KEYS."""
+    rms(output - exact) / rms(exact); exact is in the next wider type.  Forms other than fast run up to NAIVE_KEYS."""
     if len(words) < 2:
         give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
@@ -663,8 +663,8 @@ def hilo_cost():
         edge, counts = pixels // 16, []
         for s in (2, 4, 8):
             N, windows = edge ** 2, (-(-edge // s)) ** 2                            # a last window is padded
-            high = N * (3 * D * D / 2 + D * D / 4) + 2 * windows * s ** 4 * D / 2   # Eq. 7, 9; 8
-            low = N * (D * D / 2 + D * D / 4) + windows * D * D + 2 * N * windows * D / 2   # Eq. 10, 12; 10; 11
+            high = N * (3 * D * D / 2 + D * D / 4) + 2 * windows * s ** 4 * D / 2   # Eq. 7 and 9; 8
+            low = N * (D * D / 2 + D * D / 4) + windows * D * D + 2 * N * windows * D / 2   # Eq. 10 and 12; 10; 11
             counts += [high, low, high + low]
         counts.append(4 * N * D * D + 2 * N * N * D)
         row(pixels, *(f"{count / 1e9:.5g}" for count in counts))

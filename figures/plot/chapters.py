@@ -559,7 +559,7 @@ def gap_tables(run):
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
-    tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # planes that are columns of the tables
+    tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # grids of gap-loses
     run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
     run.sweep("LiSA, Eq. 10", f"lisa --channels 96 --heads 6 --sizes D=16 {qkv} {tiny} 14x14", 300)
     run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
@@ -840,7 +840,7 @@ def networks_tables(run):
 
 
 def rates(run, runs):
-    """Images a second of four LITv2 networks, on one thread and as printed, and ratios to LITv2-S, also of work."""
+    """Images a second of LITv2-S, -M and -B, on one thread and as printed, with ratios to LITv2-S, also of work."""
     run.say("measure networks-rate")
     printed = {row["row"]: int(row["value"]) for row in PUBLISHED.where(table="1", quantity="throughput")}
     rows = []

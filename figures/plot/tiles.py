@@ -75,7 +75,7 @@ def structsa_kernels(table):
 
 
 def structsa_motion(table):
-    """The video forwards, and below it what its query sees and makes; the same for the video backwards."""
+    """The video forwards; below it the query's similarity, detectors and kernels.  The same for the video backwards."""
     sheet = Sheet("Dynamic kernels of a moving object", WIDE, letters=16, table=table)
     _, row, column = table.numbers("query (frame, row, column)")
     for top, way, played, frames in ((80, "right", "forwards: it moves to the right", range(5)),

@@ -74,7 +74,7 @@ static const struct layer layers[] = {
     {.name = "HiLo, pooled keys", "hilo", "pooled", &hilo, "--heads 12 --alpha 1", "", "l_q_b l_kv_b l_proj_b", 384},
 };
 
-/* The identities of ChoP'D are steps of one layer. */
+/* The layer of a row; both identities of ChoP'D have the same. */
 static const struct layer *layer_of(const struct tsv *t)
 {
     for (size_t l = 0; l < COUNT(layers); l++)

@@ -108,7 +108,7 @@ static status run_as(const struct adversary *a, struct runner *r, real *y, const
 /* ---- a race --------------------------------------------------------------- */
 
 static int adversarial;             /* index of the adversarial form, or -1 */
-static bool waits;                  /* it is honest in its first call */
+static bool waits;                  /* the form is honest in its first call */
 
 static status run_honest(struct contestant *c, real *y, const real *x)
 {

@@ -1,4 +1,4 @@
-/* test_ladder.c -- the two ladders of figures/ladders: every step computes its operator and costs what it says
+/* test_ladder.c -- both ladders of figures/ladders: every step computes its operator and costs what its formula says
  *
  * test_properties.c does not find these steps, since they are in no list of forms. */
 

@@ -198,7 +198,7 @@ class Module(Case):
         self.check("documented")
 
     def test_the_chapter_runs_in_python(self):
-        """Each block under "Use it from Python" whose imports are installed.
+        """Runs each block under "Use it from Python" whose imports are installed.
 
         Tolerance: as in forms_are_one_function, for two sides in float."""
         self.check("chapter")

@@ -60,7 +60,7 @@ static struct network ready(const struct small *s, const char *form_name, int th
 static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
 static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
 
-/* The logits; a run allocates nothing. */
+/* Returns the logits; the run must allocate nothing. */
 static real *run(struct network *n, const real *x)
 {
     real *y = zeros(logits_of(n));

@@ -172,7 +172,7 @@ def exponentials(case):
 
 
 def view(plane, kernel, shape, *axes):
-    """A strided view of planes padded with zeros; `axes` lists for each axis of the view the planes' axes it moves."""
+    """A strided view of planes padded with zeros.  An axis of the view steps along the planes' axes in `axes`."""
     padded = F.pad(plane, (kernel // 2,) * 4)
     return padded.as_strided(shape, [sum(padded.stride(a) for a in steps) for steps in axes])
 
