@@ -121,7 +121,7 @@ def elsa_border(table):
 
 
 def elsa_filters(table):
-    """The image; for every token the filter of its head and of four channels."""
+    """The image; for each of three tokens, the filters of a head and of four channels."""
     sheet = Sheet("One head’s filter, and what the ghost head makes of it for four channels", WIDE, table=table)
     image = sheet.tile("image", 16, 80, 271, palette="gray")
     for number, (row, column) in enumerate(table.places("tokens (row, column)"), 1):

@@ -80,8 +80,8 @@ class Memory(suite.Case):
             self.assertIn("not enough memory", done.err)
 
     def fail_requests(self, words, every, step):
-        """Fail each request of a command; return their number.  After 60 requests only every `step`th; of oneDNN's,
-        every 997th."""
+        """Fail each request of a command; return how many.  After 60 requests only every `step`th; of oneDNN's, every
+        997th."""
         write("y", b"old")
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)

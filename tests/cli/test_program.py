@@ -677,7 +677,7 @@ class Measure(Case):
     MEASURED = "measure msa --grid 8x8 --channels 4 --form naive --repeats 1"
 
     def assert_measures(self, words, rows, messages, others=()):
-        """The table has exactly these rows, stderr these messages, and neither the texts in `others`."""
+        """The table has exactly these rows, stderr these messages; no output has a text in `others`."""
         done = run(words)
         self.assertEqual(done.status, 0, f"{words}: {done.err}")
         for row in rows:

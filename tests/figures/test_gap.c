@@ -91,7 +91,7 @@ static struct problem problem_on(const struct layer *l, const char *grid_word)
     return shaped(options, l->d, 1, l->channels, l->sizes, l->without);
 }
 
-/* Multiply-adds of a layer's form on this grid, by its formula. */
+/* Multiply-adds by the form's formula. */
 static double formula(const struct layer *l, const char *form, const char *grid_word)
 {
     struct problem p = problem_on(l, grid_word);

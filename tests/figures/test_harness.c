@@ -149,7 +149,7 @@ static struct harness harness_of(const real *x, size_t inputs, size_t outputs, s
     };
 }
 
-/* The naive form, the fast form (adversarial or not), and their harness. */
+/* The naive form, the fast form, and their harness. */
 struct race { struct fixture t; struct plan plan[2]; struct runner naive, fast; struct harness harness; };
 
 static void race_open(struct race *r)

@@ -73,7 +73,7 @@ TESTS(every_step_is_the_equation, COUNT(size))
             form_holds(&t, line, &ladder->step[r].form, threads, safe);
         }
 
-    /* It would fail: the value rows of w_qkv a little larger. */
+    /* Larger value rows of w_qkv. */
     real *w = fixture_tensor(&t, "w_qkv");
     size_t values = problem_size(&t.problem, "C") * problem_size(&t.problem, "C");
     for (size_t i = 0; i < values; i++) w[2 * values + i] *= (real)1.001;

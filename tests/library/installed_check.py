@@ -104,7 +104,6 @@ def function(operator):
 
 
 def each(change, tensors):
-    """change(t) of each tensor."""
     return {name: change(t) for name, t in tensors.items()}
 
 

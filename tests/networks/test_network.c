@@ -179,7 +179,7 @@ static double farthest(struct answers *a)
 }
 
 /* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 is added, |N(0, 1)| / 8 to
- * variances and to all edges of boxes alike. */
+ * variances, one |N(0, 1)| / 8 to all edges of boxes. */
 TESTS(every_weight_of_a_network_counts, COUNT(golden))
 {
     struct answers a;

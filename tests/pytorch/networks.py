@@ -357,7 +357,6 @@ def parameters(steps):
 
 
 def tensors_of(each, t):
-    """A step's tensors by name."""
     return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
 
 

@@ -12,7 +12,7 @@ Writes into the folder OUTPUT:
     OPERATOR.tsv    measure: every CUDA version, with and without copies, and fast
 
 Uses the first of CUDA_VISIBLE_DEVICES.  Cuts short parts that exceed the rest of BUDGET seconds.  The exit status is 0
-if nothing failed, or if there is no device or no CUDA build.
+if nothing failed, also without a device.
 """
 
 import os

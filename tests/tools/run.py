@@ -5,9 +5,9 @@
 
 Prints a line per suite, its failures and its skipped tests, and at the end "N passed, N failed, N skipped".  The exit
 status is 0 if nothing failed.  $TAP/{float,double,exact} (default $BUILD/tap/...) has the output (.log) and the results
-(.tap) of each suite.  `book` checks the pages against the results, `browser` shows them in a browser.  A suite also
-fails without its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest
-of the last run ($BUILD/seconds) first.
+(.tap) of each suite.  `book` checks the pages against the results, `browser` their layout.  A suite also fails without
+its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest of the last
+run ($BUILD/seconds) first.
 """
 
 import concurrent.futures
