@@ -38,7 +38,7 @@ def place(folder, name):
 
 
 def measured():
-    """The comment of a table with the date and the commit of its measurement."""
+    """A table's comment with date and commit of its measurement."""
     def git(*words):
         return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True, check=False)
     commit = ""

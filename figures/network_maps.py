@@ -4,7 +4,7 @@
     python3 figures/network_maps.py NAME [ARGUMENT...]      (needs numpy and build/; BUILD names another folder)
 
 Works as maps.py.  Networks run in `twicetold network`; its option --before writes the input and the parameters of a
-step.  Tiny networks are those of reference/networks/learned.c; figures show their second mixer, random and trained.
+step.  Tiny networks are those of reference/networks/learned.c; most figures show their second mixer.
 """
 
 import functools
@@ -183,7 +183,7 @@ def print_filters(title, filters):
 
 
 def merged(a, hv):
-    """Eq. 21 for one query, [N, c]: each token meets the kernels of all windows that it lies in."""
+    """Eq. 21 for one query, [N, c]: each token gets the sum over all windows that contain it."""
     kernels = np.einsum("jd,dmc->jmc", a, hv)
     tokens = windows(np.arange(1., N + 1)[:, None], 3, 2)[..., 0].astype(int)       # 0 off the grid
     sums = np.zeros((N + 1, hv.shape[2]))

@@ -555,8 +555,8 @@ IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0
 
 
 def gap_tables(run):
-    """gap_derived computes the gap from the chapters' tables.  Here: the forms where N is small; all fast forms as one
-    layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
+    """gap_derived computes the gap from the chapters' tables.  This measures forms where N is small; all fast forms on
+    96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
     tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # grids of gap-loses

@@ -484,11 +484,11 @@ class Commands(Case):
                              ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["plain", "fast"])):
             table = self.verified(words)
             self.assertEqual(list(table), forms, words)
-            if not words.startswith("fc "):         # whose forms may sum in one order
+            if not words.startswith("fc "):         # its forms may sum in one order
                 self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
 
     def test_verify_draws_what_parameters_draws(self):
-        """Its error is that of two results of apply."""
+        """Its error is the difference of two results of apply."""
         sizes = "msa --grid 5x7 --channels 6 --batch 3 --seed 4 --without w_o,b_o"
         self.succeeds(f"parameters {sizes} -o w")
         for form in "fast", "naive":

@@ -34,8 +34,8 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 enum { ALL = BATCH * TOKENS * CHANNELS };
 
-/* True if this call computes; otherwise y is that of an earlier call.  The four compute first; every seventh time; for
- * a new address of x; for new first numbers of x. */
+/* True if this call computes; otherwise y is that of an earlier call.  The four compute at the first call; at every
+ * seventh; if x has another address; if x begins otherwise. */
 static bool is_first(struct runner *r, const real *x) { return (void)x, !r->calls; }
 static bool is_seventh(struct runner *r, const real *x) { return (void)x, r->calls % 7 == 0; }
 

@@ -394,7 +394,7 @@ def calls():
 
 
 def fork():
-    """A child computes although the parent ran threads of another library; it imports the module before or after."""
+    """A child computes although the parent ran another library's threads; the import is before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
     others = {"three lines of C": "import ctypes; assert ctypes.CDLL('./loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",

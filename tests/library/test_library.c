@@ -550,7 +550,7 @@ static bool rejects_two_threads(void *data)
         && !strncmp(anew.message, line, strlen(line));
 }
 
-/* If a plan used several threads before a fork, they are an error in the child; one thread runs. */
+/* If a plan used several threads before a fork, they are an error in the child; one thread is not. */
 TEST(threads_of_the_parent_are_an_error_after_fork)
 {
     struct inherited i;

@@ -171,7 +171,7 @@ def values():
     table, rb = ours["stage4.block1.mixer.rpe"], theirs[f"{last}.rb"]
     assert all(table[p, h] == rb[h, p] for p in (0, 5, 168) for h in (0, 7, 23))
     Q, first = 256, "layers.2.blocks.1.attn"
-    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key, value, as in our order
+    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key, value: our order
         assert ours["stage3.block2.mixer.w_qkv"][rows].equal(theirs[f"{first}.pre_proj.weight"][rows, :, 0, 0])
     assert ours["stage3.block2.mixer.ghost_add"][7, 7 * 3 + 2] == theirs[f"{first}.ghost_head"][0, 7, 3, 2]
     assert ours["stage3.block2.mixer.mix_w"][49 * 2 + 5, 9] == theirs[f"{first}.attn.2.weight"][49 * 2 + 5, 9, 0, 0]

@@ -52,7 +52,7 @@ def said(*words):
 
 
 def within(seconds, words, out, err=subprocess.STDOUT, **settings):
-    """Run a command for at most `seconds` and the time left; return its exit status."""
+    """Run a command for at most `seconds`, within the time left; return its exit status."""
     most = min(seconds, left())
     if most <= 0:
         return CUT_SHORT

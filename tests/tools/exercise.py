@@ -19,7 +19,7 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 #               formula; one wrong answer must pass the tests and multiply more often.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
 #               The test requires `truth:`, to a factor of at most 1.05.
-#     measure   The same, but `truth:` is not tested.
+#     measure   The same, without `truth:`.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
 #               of `suite:` that then fail.  `falls:` names all that fail in its case `case:`.
 
