@@ -1,8 +1,8 @@
 /* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (log_spectrum.h)
  *
  * P = H W points, F(u,v) the transform, |y| the norm of a plane.  Errors are relative to the transform's norm, sqrt(P)
- * |y|: at most 7 u log2 P for an FFT (Higham 2002, thm 24.2), (n + 4) u more for FFTW's sum over a prime axis of n
- * points, P u for the explicit sum.  An error d of |F| changes its logarithm by at most -log(1 - d/|F|). */
+ * |y|.  An FFT errs by at most 7 u log2 P (Higham 2002, thm 24.2).  FFTW's sum over a prime axis of n points adds
+ * (n + 4) u; the explicit sum errs by P u.  An error d of |F| changes its logarithm by at most -log(1 - d/|F|). */
 
 #include "../support/support.h"
 #include "../../reference/cli/log_spectrum.h"
