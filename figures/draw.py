@@ -6,11 +6,11 @@
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
-chapter has succeeded.  The budget is in seconds for each chapter (30; 100 with --full: the long sweep, as the
-committed data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that
-forms may take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed
-tables.  `commit` copies what was measured into FOLDER to figures/, and draws what depends on it.  --resume leaves out
-chapters that the output folder has from the same programs and settings: an interrupted run goes on where it was.
+chapter has succeeded.  --full measures the long sweeps of the committed data.  The budget is in seconds per chapter,
+roughly kept (30; 100 with --full); 0 times nothing and draws the tables of --tables (the output folder).  --max-memory
+limits each form (1536M; 8G with --full), to at most three quarters of the machine's.  Slides show the committed
+tables.  `commit` copies tables and drawings from FOLDER to figures/, and redraws chapter gap.  --resume continues an
+interrupted run: it skips chapters that the output folder has from the same programs and settings.
 """
 import argparse
 import datetime
@@ -38,7 +38,7 @@ def place(folder, name):
 
 
 def measured():
-    """The comment that says when, and at which commit, a table was measured."""
+    """A table's comment with date and commit of its measurement."""
     def git(*words):
         return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True, check=False)
     commit = ""
@@ -51,7 +51,7 @@ def measured():
 
 
 class Run:
-    """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
+    """One chapter being measured and drawn: its settings, and the work folder that holds its files until the end."""
 
     def __init__(self, options, work):
         self.work, self.start = work, time.time()
@@ -63,7 +63,7 @@ class Run:
         print("  " + what, file=sys.stderr)
 
     def read(self, name):
-        """A table of any chapter: of this run, an earlier one or the repository."""
+        """A table of any chapter, from this run, an earlier run or the repository."""
         for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
             if os.path.exists(place(folder, name + ".tsv")):
                 return fits.Table(place(folder, name + ".tsv"))
@@ -76,14 +76,14 @@ class Run:
     # ---- for tables
 
     def share(self, parts):
-        """The n-th part of the budget, as a word of a command line."""
+        """1/`parts` of the budget, as a word of a command line."""
         return f"{self.budget / parts:.4g}"
 
     def half_spent(self):
         return not self.full and time.time() - self.start >= self.budget / 2
 
     def program(self, name, *words):
-        """The lines that one of our programs prints: a Python file in figures/, or a program in the build folder."""
+        """Run a Python file in figures/, or a program in the build folder; return the lines that it prints."""
         ours = name.endswith(".py")
         command = [sys.executable, os.path.join(HERE, name)] if ours else [os.path.join(self.build, name)]
         threads = {"OMP_NUM_THREADS": "1"} if name == "maps.py" else {}         # its matrices are small
@@ -94,7 +94,7 @@ class Run:
         return list(self.undisturbed(said.stdout.splitlines()))
 
     def undisturbed(self, lines):
-        """All lines but the rows whose times are NaN, since other programs disturbed most runs."""
+        """All lines except rows whose time is NaN because other programs disturbed most runs."""
         columns = []
         for line in lines:
             cells = line.lstrip("#").split("\t")
@@ -106,11 +106,11 @@ class Run:
                 self.say("left out, disturbed by other programs: " + " ".join(cells[:3]))
 
     def about(self):
-        """The comments at the head of every table: machine, compiler, commit, day."""
+        """The comments at the head of most tables: machine, compiler, date, commit."""
         return self.program("figures/bench/machine") + [measured()]
 
     def table(self, name):
-        """Begins a table of measurements, which sweeps fill."""
+        """Begin a table of measurements; sweep() adds its rows."""
         self.name, self.headed = name, False
         self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
@@ -127,7 +127,7 @@ class Run:
                 self.headed = True
 
     def map(self, name, *words):
-        """A table that a program computes: chopd-boxes and networks-profile time something, and are in C."""
+        """Write a table that a program prints: one in C for chopd-boxes and networks-profile, which are timed."""
         self.say(f"compute {name}")
         if name in ("chopd-boxes", "networks-profile"):
             lines = self.program("figures/bench/" + name, *words)
@@ -138,7 +138,7 @@ class Run:
     # ---- for drawings
 
     def draw(self, name, layout):
-        """Draws a layout.  If too little could be measured just now, the figure is left out."""
+        """Draw a layout.  If this run measured too little, leave the figure out."""
         try:
             layout(self).draw(os.path.join(self.work, name + ".svg"))
         except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:

@@ -34,7 +34,7 @@ EDGE = 28                               # of an image in the data set
 
 
 def give_up(message):
-    """A bad argument: one line, exit status 2."""
+    """Print one line about a bad argument and exit with status 2."""
     print(f"{script}: {message}", file=sys.stderr)
     sys.exit(2)
 
@@ -78,7 +78,7 @@ def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
 # ---- Tokens and images
 
 def call(program, *words):
-    """What a program prints, under its path in the build folder."""
+    """Run a program of the build folder; return what it prints."""
     try:
         ran = subprocess.run([build / program, *map(str, words)], capture_output=True, text=True)
     except OSError as error:
@@ -132,7 +132,7 @@ def picture(number, disc=(13.5, 13.5, 9)):
 
 
 def tents(to, size):
-    """[to, size]: the weights of bilinear interpolation; tents are wider if an axis shrinks, borders repeat."""
+    """[to, size]: the weights of bilinear interpolation.  Tents are wider if an axis shrinks; each row sums to 1."""
     scale = to / size
     centre = (np.arange(to) + 0.5) / scale - 0.5
     weights = np.maximum(0, 1 - np.abs(np.arange(size) - centre[:, None]) * min(scale, 1))
@@ -153,14 +153,14 @@ def surroundings(pixels, length_one=False):
 
 
 def magnitudes(a):
-    """[B, n, n, c]: of the Fourier transform of tokens [B, n n, c], frequency zero in the middle."""
+    """[B, n, n, c]: magnitudes of the Fourier transform of tokens [B, n n, c], frequency zero in the middle."""
     edge = math.isqrt(a.shape[1])
     planes = a.reshape(-1, edge, edge, a.shape[2]).astype(float)
     return np.abs(np.fft.fftshift(np.fft.fft2(planes, axes=(1, 2)), axes=(1, 2)))
 
 
 def ring_energies(found):
-    """The energy of all frequencies whose larger part is r cycles across the image, for r from 0: a mean over images
+    """Energy of all frequencies whose larger component is r = 0, 1, ... cycles across the image, averaged over images
     and channels."""
     cycles = np.abs(np.arange(found.shape[1]) - found.shape[1] // 2)
     return np.bincount(np.maximum.outer(cycles, cycles).ravel(), np.square(found).mean((0, 3)).ravel())
@@ -178,9 +178,8 @@ ATTENDED = 48                           # queries of a head that are compared
 
 
 def attention_error(*words):
-    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...  Root mean square
-    difference from the equation in the next wider type, over that of the output.  The naive form takes part up to
-    NAIVE_KEYS."""
+    """Rounding error of our forms of LiSA's Eq. 1-3 and of PyTorch, by number of keys: NAIVE_KEYS KEYS...  The error is
+    rms(output - exact) / rms(exact); exact is in the next wider type.  Forms other than fast run up to NAIVE_KEYS."""
     if len(words) < 2:
         give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
@@ -197,9 +196,9 @@ def attention_error(*words):
 
 
 def exact_heads(N, real):
-    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries; c is
-    64.  Tokens have few digits; query and key are a Hadamard matrix with two sets of signs of half of x, the value is
-    the other half."""
+    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding; q [2, ATTENDED, c]; k, v [2, N, c]; c is 64.
+    Tokens have few digits.  Query and key multiply half of x by a Hadamard matrix, each with its own signs; the value
+    is the other half."""
     c, hadamard = 64, np.ones((1, 1))
     while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
@@ -246,8 +245,8 @@ def torch_error(counts):
 # ---- Chapter 1: LiSA
 
 def lisa_border(grid="56x56"):
-    """Eq. 10 against Eq. 7 with the same tables, token by token.  The circular kernel holds for each distance i - n the
-    entry of the shortest way around.  Tables are normal, across the grid or under a Gaussian four tokens wide."""
+    """Eq. 10 against Eq. 7 with the same tables, token by token.  For each distance i - n, the circular kernel has the
+    entry of the shortest way around.  Tables are normal, once as they are, once times a Gaussian four tokens wide."""
     size = grid_sizes(grid, axes=2)
     N, C, h, D = int(np.prod(size)), 96, 6, 16
     c = C // h
@@ -294,8 +293,8 @@ def lisa_kernels():
 
 
 def hand_made(width, columns):
-    """[N, columns, 4]: a Gaussian's derivatives along x and y, its negative Laplacian and itself, at the distance i - n
-    of each entry, taken the short way around."""
+    """[N, columns, 4]: a Gaussian's derivatives along x and y, half its negative Laplacian and a quarter of itself (in
+    units of the width), at each entry's distance i - n, the short way around."""
     along = np.where(np.arange(EDGE) > EDGE // 2, np.arange(EDGE) - EDGE, np.arange(EDGE))
     y, x = (a.ravel() / width for a in np.meshgrid(along, along, indexing="ij"))
     gaussian = np.exp(-(x ** 2 + y ** 2) / 2)
@@ -304,7 +303,7 @@ def hand_made(width, columns):
 
 
 def read_kernels(looks, C, seen, operator, given):
-    """kappa_ij: the output of token i for an impulse in the value of token j, C - seen tokens j per run."""
+    """kappa_ij: the output of token i for an impulse in the value of token j.  A run has C - seen tokens j."""
     N = len(looks)
     image, impulse = np.arange(C) < seen, np.arange(C) >= seen
     w = np.concatenate([np.diag(part.astype(float)) for part in (image, image, impulse)])
@@ -319,8 +318,8 @@ def read_kernels(looks, C, seen, operator, given):
 
 
 def lisa_error(*words):
-    """Error of the forms of Eq. 10 and 7 against the tokens, in both precisions: NAIVE_TOKENS GRID...  Some tokens of
-    the output are computed as plain sums in the next wider type.  The naive form takes part up to NAIVE_TOKENS."""
+    """Rounding error of the forms of Eq. 10 and 7 by tokens, in both precisions: NAIVE_TOKENS GRID...  Compares eight
+    tokens with sums in the next wider type.  The naive form runs up to NAIVE_TOKENS."""
     if len(words) < 2:
         give_up("lisa-error: expected NAIVE_TOKENS GRID...")
     most, grids = numbers(words[:1], 1, 10 ** 9)[0], words[1:]
@@ -376,8 +375,8 @@ def lisa_exactly(x, tensors, grid, equation, sampled, wide):
 # ---- Chapter 2: StructSA
 
 def structsa_query(similarity, window, detectors, aggregators):
-    """Of one query, whose map of similarities is given: windows of the map, weights a_ijd (Eq. 3), kernels kappa_ij
-    (Eq. 5) and their merged map (Eq. 21)."""
+    """From one query's map of similarities: windows of the map, weights a_ijd (Eq. 3), kernels kappa_ij (Eq. 5) and
+    their merged map (Eq. 21)."""
     windows, size = unfold(similarity, window), similarity.shape
     a = softmax(windows @ detectors.T)
     kernels = a @ aggregators
@@ -462,8 +461,8 @@ def structsa_motion():
 
 def elsa_border():
     """Weight that a second bias moves (Algorithm 3 against 2), and weight off the grid (Eq. 7), for 28 x 28 tokens, K =
-    7.  The padding of Algorithm 3's shift removes the bias of the shifted branch; the first map is half the sum of the
-    weights' differences, mean over heads."""
+    7.  Off the grid, Algorithm 3's padding replaces the shifted branch's bias by 0.  The first map is half the sum of
+    the weights' absolute differences, mean over heads."""
     C, h, K = 24, 3, 7
     x, origin = tokens(f"{EDGE}x{EDGE}", C)
     z = x[0].astype(float) ** 2
@@ -482,8 +481,8 @@ def elsa_border():
 
 
 def elsa_filters():
-    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8).  Factors: left
-    less right, top less bottom, centre less surround, a diagonal."""
+    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8).  Factors: right
+    less left, bottom less top, centre less surround, a diagonal."""
     K, at = 7, ((8, 14), (15, 21), (20, 8))
     pixels, origin = picture(28)
     y, x = np.indices((K, K)) - K // 2
@@ -504,9 +503,8 @@ def elsa_filters():
 # ---- Chapter 4: ChoP'D Former
 
 def chopd_error(*words):
-    """Error of a mean over a box, against the grid: EDGE...  Four corners of an integral image in float and in double,
-    and the operator (Eq. 10 with open gate), which sums one axis after the other; against the sum over the box in
-    double."""
+    """Error of the mean over a box, by the side of the grid: EDGE...  Three ways: four corners of an integral image in
+    float, in double, and the operator (Eq. 10 with open gate), which sums one axis after the other."""
     edges = numbers(words, 4, 4096)
     row("#way", "side", "edge", "error")
     for edge in edges:
@@ -577,14 +575,14 @@ def chopd_tensor():
         matrix(f"channels {r + 1}", np.outer(u4[:, r], u5[:, r]), ".4f")
 
 
-ENOUGH = 5e-4                           # error of a decomposition that is not made better
+ENOUGH = 5e-4                           # relative error at which a decomposition stops
 PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time, by matrix products
 
 
 def chopd_rank(*words):
-    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...  Untrained layers:
+    """Error of decompositions of W_imncd in few terms (Eq. 5), by rank: SWEEPS RANK...  Untrained layers:
     self-attention, with scores also four times as large; convolutions; noise.  Each rank begins with the terms of the
-    one before and random ones; a tensor is done once its error is ENOUGH."""
+    one before and random ones.  A tensor is done once its error is at most ENOUGH."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
     tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
@@ -627,15 +625,14 @@ def convolution_tensor(kernel, channels=1, edge=4, C=8):
 
 
 def sweep(tensor, factors):
-    """Alternating least squares: the best of each factor in turn, the others fixed.  Then the factors of each term are
-    scaled to one length."""
+    """Alternating least squares: fits each factor in turn.  Then scales the factors of each term to equal lengths."""
     factors, axes = list(factors), range(tensor.ndim)
     for axis in axes:
         others = [a for a in axes if a != axis]
         gram = np.prod([factors[a].T @ factors[a] for a in others], axis=0)
         pairs = [part for a in others for part in (factors[a], (a, tensor.ndim))]
         seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize=PAIRWISE)
-        damping = 1e-9 * np.diag(gram)                  # where terms are alike, the factor stays near what it was
+        damping = 1e-9 * np.diag(gram)                  # keeps a factor near its old value if terms are similar
         factors[axis] = np.linalg.solve(gram + np.diag(damping), (seen + damping * factors[axis]).T).T
     lengths = np.array([np.linalg.norm(factor, axis=0) for factor in factors])
     return [factor * lengths.prod(0) ** (1 / len(factors)) / length for factor, length in zip(factors, lengths)]
@@ -659,15 +656,15 @@ def decompose(tensor, factors, sweeps):
 # ---- Chapter 5: HiLo
 
 def hilo_cost():
-    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9; half of the channels are Hi-Fi's."""
+    """Multiply-adds of a layer (Eq. 7-12), in 1e9, by pixels of a side; half of the channels are Hi-Fi's."""
     D = 384
     row("#pixels", *(f"{part}_{s}" for s in (2, 4, 8) for part in ("high", "low", "both")), "msa")
     for pixels in range(256, 1281, 64):
         edge, counts = pixels // 16, []
         for s in (2, 4, 8):
             N, windows = edge ** 2, (-(-edge // s)) ** 2                            # a last window is padded
-            high = N * (3 * D * D / 2 + D * D / 4) + 2 * windows * s ** 4 * D / 2   # Eq. 7, 9; 8
-            low = N * (D * D / 2 + D * D / 4) + windows * D * D + 2 * N * windows * D / 2   # Eq. 10, 12; 10; 11
+            high = N * (3 * D * D / 2 + D * D / 4) + 2 * windows * s ** 4 * D / 2   # Eq. 7 and 9; 8
+            low = N * (D * D / 2 + D * D / 4) + windows * D * D + 2 * N * windows * D / 2   # Eq. 10 and 12; 10; 11
             counts += [high, low, high + low]
         counts.append(4 * N * D * D + 2 * N * N * D)
         row(pixels, *(f"{count / 1e9:.5g}" for count in counts))
@@ -675,8 +672,8 @@ def hilo_cost():
 
 def hilo_spectrum():
     """Frequencies that Hi-Fi and Lo-Fi let through, untrained, as HiLo's Fig. 8 and 9 (Algorithm 1): logarithms of
-    magnitudes, averaged over 100 images, of eight channels of each branch of LITv2-S's third stage.  Then for each ring
-    the energy that leaves a channel over the energy that enters.  Tokens have mean 0: no zero frequency is drawn."""
+    magnitudes, averaged over 100 images, of eight channels of each branch of LITv2-S's third stage.  Then the energy
+    that leaves a channel over the energy that enters, for each ring but zero, since tokens have mean 0."""
     C, given = 384, {"heads": 12, "window": 2, "alpha": 0.9}
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
     weights = parameters("hilo", "14x14", C, "--without", bare, **given)
@@ -722,7 +719,7 @@ def hilo_alias():
 # ---- The command line
 
 def numbers(words, low, high, name=""):
-    """Whole numbers, at least one."""
+    """Parse at least one whole number."""
     for word in words or ("nothing",):
         if not word.isdecimal() or not low <= int(word) <= high:
             give_up(f"{name}{': ' * bool(name)}found {word}, expected whole numbers from {low} to {high}")

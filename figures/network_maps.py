@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""network_maps.py -- the tables and pictures of chapters 6 and 7 that are computed, not measured
+"""network_maps.py -- computed tables and pictures of chapters 6 and 7; networks-share also takes times
 
     python3 figures/network_maps.py NAME [ARGUMENT...]      (needs numpy and build/; BUILD names another folder)
 
-As maps.py.  Networks run in `twicetold network`; its option --before writes the input and the parameters of a step.
-The tiny networks are those of reference/networks/learned.c: their second mixer with random and with trained weights.
+Works as maps.py.  Networks run in `twicetold network`; its option --before writes the input and the parameters of a
+step.  Tiny networks are those of reference/networks/learned.c; most figures show their second mixer.
 """
 
 import functools
@@ -30,7 +30,7 @@ block = functools.partial(matrix, form=".4f")
 
 
 def write_png(path, pixels):
-    """Grey pixels, 8 bits each."""
+    """Write grey pixels, 0 to 1, as a PNG of 8 bits."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -41,14 +41,14 @@ def write_png(path, pixels):
 
 
 def write_pixels(path, images):
-    """Images [B, H, W] as the tensor x [B, H W, 1]."""
+    """Write images [B, H, W] as the tensor x [B, H W, 1]."""
     x = np.ascontiguousarray(images, "<f4").reshape(len(images), -1, 1)
     header = json.dumps({"x": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header + x.tobytes())
 
 
 def network(name, *words, photo=None, images=None):
-    """The tensors that `twicetold network` writes: of one picture as a photograph, or of many as they are."""
+    """Run `twicetold network` on one picture as a PNG (`photo`) or on a tensor of `images`; return what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "given")
         if images is None:
@@ -60,12 +60,12 @@ def network(name, *words, photo=None, images=None):
 
 
 def weights(operator, kind):
-    """The words that give a tiny network its weights."""
+    """The options of `twicetold network` for the weights of a tiny network."""
     return ("--random", 1) if kind == "random" else ("--weights", LEARNED / f"{operator}.safetensors")
 
 
 def meet(operator, kind, images):
-    """The input x of the mixer of the second block, and its parameters."""
+    """The input x and the parameters of the second block's mixer."""
     return network(f"learned-{operator}", *weights(operator, kind), "--before", "stage1.block2.mixer", images=images)
 
 
@@ -89,8 +89,8 @@ CLASSES = ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt"
 
 
 def stations(kind, steps, run):
-    """x after some steps: the output of a stage, or the input of the next step.  Its three channels that vary most,
-    less their means, in percent of their largest magnitude."""
+    """Print x after each step: the output of a stage, or the input of the following step.  Shows the three channels
+    that vary most, less their means, in percent of their largest magnitude."""
     made = run("--stages")
     for number, (step, following) in enumerate(steps):
         x = (made[following] if following in made else run("--before", following)["x"])[0].astype(float)
@@ -103,8 +103,7 @@ def stations(kind, steps, run):
 
 
 def networks_maps():
-    """Stations of LITv2-S, with random weights, and of the tiny trained network of HiLo; then the share of each
-    class."""
+    """Stations of LITv2-S, with random weights, and of HiLo's tiny trained network; then its class probabilities."""
     pixels, origin = picture(SHOWN)
     remark(f"networks-maps: image {SHOWN} of {origin}, through LITv2-S with random weights and a tiny trained HiLo")
     block("image", pixels)
@@ -118,8 +117,8 @@ def networks_maps():
 
 
 def before_and_after(name, operator, called, places, draw):
-    """The picture and the places on the grid of tokens; then what `draw` prints of the mixer with random weights and
-    with trained ones."""
+    """Print the picture and places on the grid of tokens.  Then call `draw` for the mixer with random and with trained
+    weights."""
     pixels, origin = picture(SHOWN)
     remark(f"{name}: the second block of a tiny network, image {SHOWN} of {origin}")
     remark(f"{called} (row, column): {' '.join(str(at) for place in places for at in place)}")
@@ -143,7 +142,7 @@ def windows(rows, size, stride=1):
 
 def draw_lisa(kind, t, queries):
     """The D kernels wb, offset zero in the middle; for each query i and head the kernel kappa_in = sum_d a_id
-    wb_{i-n,d} (Eq. 10).  The operator gives a: with values of zero and the identity as bb."""
+    wb_{i-n,d} (Eq. 10).  If values are zero and bb is the identity, the operator's output is a."""
     heads, d = 2, t["wb"].shape[1]
     width = C // heads
     bare = dict(w_qkv=np.vstack([t["w_qkv"][:2 * C], np.zeros((C, C), "f")]), wa=t["wa"], wb=t["wb"], ba=t["ba"],
@@ -184,7 +183,7 @@ def print_filters(title, filters):
 
 
 def merged(a, hv):
-    """Eq. 21 for one query, [N, c]: each token meets the kernels of all windows that it lies in."""
+    """Eq. 21 for one query, [N, c]: each token gets the sum over all windows that contain it."""
     kernels = np.einsum("jd,dmc->jmc", a, hv)
     tokens = windows(np.arange(1., N + 1)[:, None], 3, 2)[..., 0].astype(int)       # 0 off the grid
     sums = np.zeros((N + 1, hv.shape[2]))
@@ -193,7 +192,7 @@ def merged(a, hv):
 
 
 def draw_structsa(kind, t, queries):
-    """Comments say how many queries have their largest entry in common; the pictures are of the first head."""
+    """A remark per head counts the queries that share the most common largest entry.  Pictures show the first head."""
     for head in 1, 0:
         a, hk, hv = structsa_head(t, head)
         flat = a.reshape(N, -1)
@@ -219,8 +218,8 @@ def networks_structsa():
 
 def draw_elsa(kind, t, tokens):
     """For each token the 5 x 5 map of each head (Eq. 7) and the filter that the ghost head makes of it for one channel
-    (Eq. 8); then factors and summands of eight channels.  Comment: the part of all filters' energy that is left when
-    each is replaced by its mean over the tokens."""
+    (Eq. 8); then factors and summands of eight channels.  A remark has the share of the filters' energy that remains
+    if each is replaced by its mean over the tokens."""
     heads = t["rb"].shape[0]
     z = project(t, 0) * project(t, 1) / math.sqrt(C)
     logits = np.einsum("ic,can->ian", z, t["rk"]) + np.einsum("inc,can->ian", windows(z, 5), t["rq"]) + t["rb"]
@@ -246,8 +245,8 @@ def networks_elsa():
 
 
 def networks_boxes():
-    """ChoP'D's boxes: edges before training and after, and weights over the largest of their component.  Comments: the
-    mean distance of an edge from where it began, and medians of the longer side, in tokens."""
+    """ChoP'D's boxes: edges before training and after, and weights over the largest of their component.  Remarks: the
+    mean distance that an edge moved, and medians of the longer side, in tokens."""
     tensors = read_tensors(LEARNED / "chopd.safetensors")
     before = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]
     after, mix = (tensors[f"stage1.block2.mixer.{name}"] for name in ("boxes", "mix"))
@@ -309,9 +308,9 @@ def networks_accuracy(pictures="10000"):
 
 
 def networks_share(runs="0", *sides):
-    """The operator's share in four networks by the side of the image: of the multiply-adds, and for the named SIDES of
-    the time of one image, each step the fastest of RUNS; and the seconds of all steps.  In LITv2-S the attention of
-    stage 4 counts as HiLo."""
+    """The operator's share of four networks' multiply-adds, by the side of the image.  If RUNS > 0, for the named SIDES
+    also its share of the time of one image, and the seconds of all steps, each step the fastest of RUNS.  In LITv2-S
+    the attention of stage 4 counts as HiLo."""
     [runs], sides = numbers([runs], 0, 100, "RUNS"), sides and numbers(sides, 160, 768, "SIDE")
     if runs:
         remark(f"of each step the least of {runs} runs")
@@ -334,8 +333,8 @@ ATTENTIONS = {"s2": ("hilo", {"window": 2, "alpha": 0.9}), "s4": ("hilo", {"wind
 
 
 def gap_resolution():
-    """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.
-    Six layers of another attention replace those of HiLo in the count without norms."""
+    """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3.  All by
+    formula, without norms: six layers of another attention replace those of HiLo."""
     channels, heads, layers = 384, 12, 6
     drawn = {}
     for key, (operator, options) in ATTENTIONS.items():

@@ -2,11 +2,11 @@
 
 CHAPTERS: by name, a Chapter with
     tables    measures its sweeps and maps, for as long as the budget allows
-    layers    on which the requests of its CUDA versions are counted
+    layers    the layers on which the memory requests of its CUDA versions are counted
     drawings  by the figure's name, its layout: a function of the run, which reads tables
-    derived   works out tables of others, without measuring
-    files     how its files begin
-SLIDES: by name, layouts in letters for the last row of a lecture hall, without titles and remarks.
+    derived   computes tables from other tables, without timing
+    files     prefixes of its files
+SLIDES: by name, layouts for slides; all but gap-factors have large letters, no title and no remarks.
 """
 import math
 import os
@@ -32,12 +32,12 @@ class Chapter:
 
 
 def pictures(*names):
-    """Figures of tiles.py, each from the table of its name."""
+    """Figures of tiles.py, each from the table of the same name."""
     return {name: lambda run, name=name: getattr(tiles, name.replace("-", "_"))(run.read(name)) for name in names}
 
 
 def scalings(chapter, quantities, lines, layer, remarks, **options):
-    """A figure for each quantity against N.  That of time is named like the chapter."""
+    """A figure for each quantity against N.  The figure of time has the chapter's name."""
     def drawn(quantity):
         return lambda run: scaling(run.read(chapter), quantity, lines, layer, remarks.get(quantity, ""), **options)
     return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
@@ -86,7 +86,7 @@ Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
-    """Time and memory against N.  Naive forms and the comparison with them: on small grids only."""
+    """Time and memory against N.  Naive forms run on small grids only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     small, large, fftw = "4x4 6x6 8x8 12x12 16x16 24x24 32x32", "64x64 128x128", ""
     errors = "600 8x8 16x16 24x24 32x32 64x64"
@@ -159,8 +159,8 @@ def structsa_tables(run):
     for D in (1, 4, 8):
         run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} {forms} --grid {small}", each)
     run.sweep("msa", f"msa {layer},rpe --form fast --grid {small} {large}", each)
-    # Time enough that the first run is never the only one: it is the first to touch a map of up to gigabytes, and takes
-    # twice as long.
+    # Time for a second run: the first one also allocates the pages of a map of up to gigabytes, and takes twice as
+    # long.
     for D in (1, 4, 8):
         run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} --form plain fast --grid {large}", 50, 3)
 
@@ -287,7 +287,7 @@ def chopd_tables(run):
 
 
 def count_direct(run, grids):
-    """Replace form direct's formula, for boxes that cover the grid, by the count for the random boxes."""
+    """Replace form direct's formula, which assumes boxes that cover the grid, by the count for the random boxes."""
     read = dict(line.split("\t") for line in run.program("maps.py", "chopd-direct", *grids.split()))
     with open(os.path.join(run.work, "chopd.tsv"), encoding="utf-8") as file:
         lines = [line.split("\t") for line in file.read().splitlines()]
@@ -411,7 +411,7 @@ def hilo_tables(run):
             run.sweep(series, f"{words} --grid 14x14 {layer}", each)
     run.table("hilo-alpha")
     for low in lows:
-        alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # a little more, so that rounding down finds them
+        alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # alpha times 12, rounded down, must be `low`
         run.sweep(str(low), f"{layers['hilo']} --alpha {alpha} --grid {planes} {layer}", 80)
     run.map("hilo-cost")
     run.map("hilo-spectrum")
@@ -445,7 +445,8 @@ def hilo_parts(run):
 
 
 def hilo_layers(run):
-    """Images a second over HiLo's: here, in the paper, and by arithmetic.  The table has every series once a round."""
+    """Images a second relative to HiLo: measured, in the paper, and by multiply-adds.  The table has each series once
+    per round; the median counts."""
     table, left, unit = run.read("hilo-layers"), 130, 500
     work = {row["series"]: int(row["multiply_adds"]) for row in table.rows}
     took = {key: statistics.median(float(row["median_seconds"]) for row in table.where(series=key)) for key in work}
@@ -531,8 +532,8 @@ Chapter("hilo", hilo_tables,
 
 # ---- 6: the gap ------------------------------------------------------------------------------------------------------
 
-# Exponents and factors are taken of these: key, name, table, series, and by form the formulas of multiply-adds and of
-# memory in reals that are printed beside the exponents.
+# Operators of the gap: key, name, table, series; by form, the formulas of multiply-adds and of memory (in reals) that
+# are printed next to the exponents.
 SAME, SPECTRA, SMALL = "the same", "$N C D / h$", "$N C$"
 OPERATORS = [(*names, dict(zip(CHAIN, formulas))) for *names, formulas in (
     ("msa", "self-attention", "lisa", "msa", (("$2 N^2 C$", "$N^2$"), (SAME, SMALL), (SAME, SMALL))),
@@ -554,11 +555,11 @@ IDENTITIES = [("factors", "ChoP'D, in factors", "chopd", "chopd", CHOPD_CHAINS[0
 
 
 def gap_tables(run):
-    """gap_derived computes the gap from the chapters' tables.  Here: the forms where N is small; all fast forms as one
-    layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
+    """gap_derived computes the gap from the chapters' tables.  This measures forms where N is small; all fast forms on
+    96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     run.table("gap-small")
-    tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # planes that are columns of the tables
+    tiny = "--form naive plain fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"    # grids of gap-loses
     run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
     run.sweep("LiSA, Eq. 10", f"lisa --channels 96 --heads 6 --sizes D=16 {qkv} {tiny} 14x14", 300)
     run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
@@ -584,7 +585,7 @@ def gap_tables(run):
     run.say("compute roofline")
     try:
         lines, notes = run.program("figures/bench/roofline", 1 if run.full else 0.1), run.about()
-    except RuntimeError as problem:             # its readings differ: the figure shows the last ones
+    except RuntimeError as problem:             # its readings differ too much: the figure shows the last table
         return run.say(f"left out: {problem}")
     for name, kind, columns in (
             ("roofline", "form", "operator options sizes form grid channels without multiply_adds x_bytes weights_bytes"
@@ -747,8 +748,8 @@ def gap_blocks(quantity, title):
 
 
 def gap_resolution(run):
-    """HiLo's Fig. 3: multiply-adds of the network, counted, with the paper's Table 4 as rings; time and memory of one
-    layer of that stage, measured for chapter 5."""
+    """HiLo's Fig. 3: counted multiply-adds of the network, with the paper's Table 4 as rings; then time and memory of
+    one layer of its third stage, measured for chapter 5."""
     table, layers = run.read("gap-resolution"), run.read("hilo")
     layers.rows = [row | {"pixels": 16 * math.sqrt(int(row["tokens"]))} for row in layers.rows
                    if int(row["tokens"]) >= 196]
@@ -779,8 +780,8 @@ CALLED = {"msa": "self-attention", "msa-window": "7×7 windows", "lisa": "LiSA",
 
 
 def roofline(run, slide=False):
-    """Multiply-adds a second against multiply-adds for each byte.  Slopes are levels of memory, the roof the
-    vectors."""
+    """Multiply-adds a second against multiply-adds for each byte.  Slopes are bandwidths of memory levels, the roof is
+    the rate of vectors."""
     table = run.read("roofline")
     rates = {row["level"]: float(row["G_a_second"]) for row in run.read("roofline-levels").rows}
     peak, lowest = rates.pop("multiply-adds"), 0.6 * table.range("reached")[0]
@@ -799,7 +800,7 @@ def roofline(run, slide=False):
     for level, rate in rates.items():
         start = max(0.05, lowest / rate)
         panel.line([(start, rate * start), (peak / rate, peak), (1000, peak)], FAINT, 1.2, dot=0)
-        x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # further on where the slope before is near
+        x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # staggers labels of similar slopes
         at = panel.at(x, rate * x)
         sheet.write(f"{level}  {rate:.0f}", at[0] - small * 0.2, at[1] - small * 1.3, small, FAINT, slant)
     dots = []
@@ -839,7 +840,7 @@ def networks_tables(run):
 
 
 def rates(run, runs):
-    """Images a second of LITv2 on one thread, and as printed; ratios of time and of multiply-adds to LITv2-S's."""
+    """Images a second of LITv2-S, -M and -B, on one thread and as printed, with ratios to LITv2-S, also of work."""
     run.say("measure networks-rate")
     printed = {row["row"]: int(row["value"]) for row in PUBLISHED.where(table="1", quantity="throughput")}
     rows = []
@@ -862,7 +863,7 @@ PROFILED = {"litv2-s": ("LITv2-S", "hilo", "HiLo"), "elsa-swin-t": ("ELSA-Swin-T
 
 
 def networks_profile(run):
-    """Stacked shares of a network's steps: of the time, and below of the multiply-adds."""
+    """Stacked bars: shares of a network's steps in the time, and below in the multiply-adds."""
     table, left, unit = run.read("networks-profile"), 190, 520
     colours = {"operator": BLUE, "mlp": WRITTEN[ORANGE], "others": FAINT}
     sheet = Sheet("Where the time of a network goes, and its multiply-adds", high=514, foot=[

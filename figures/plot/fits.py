@@ -5,8 +5,8 @@ import re
 
 
 class Table:
-    """A TSV file.  rows: {column: text}; notes: its comments `# key: value`; sections: (note above, rows) of each head
-    line; matrices: rows of cells by the comment without a colon above them."""
+    """A TSV file.  rows: a dictionary {column: text} each; notes: its comments `# key: value`; sections: for each head
+    line, the note above it and its rows; matrices: rows of cells, by the comment without a colon above them."""
 
     def __init__(self, path):
         self.path, self.notes, self.rows, self.sections, self.matrices = path, {}, [], [], {}
@@ -32,7 +32,7 @@ class Table:
         return [row for row in self.rows if all(row[column] == text for column, text in cells.items())]
 
     def points(self, x, y, **cells):
-        """Two columns as numbers, of the rows that have these cells."""
+        """Two columns as numbers, for the rows that have these cells."""
         return [(float(row[x]), float(row[y])) for row in self.where(**cells)]
 
     def range(self, column):
@@ -61,7 +61,7 @@ class Table:
         return what[key]
 
     def measured(self):
-        """When and on which machine, by a shortened name."""
+        """A sentence with the machine, its name shortened, and the day."""
         machine = re.sub(r"\((R|TM|C)\)| CPU| Processor", "", self.notes.get("machine", ""))
         machine = re.sub(r" *@ *", " at ", machine)
         machine = machine[:79] + "…" if len(machine) > 80 else machine
@@ -83,7 +83,7 @@ def tail(points):
 
 
 def slope(points):
-    """The exponent of N over the last factor of 16, by least squares, and the standard error of the straight line."""
+    """The exponent of N over the last factor of 16, by least squares, and its standard error."""
     points = tail(points)
     x, y = [math.log(N) for N, _ in points], [math.log(value) for _, value in points]
     mx, my = sum(x) / len(x), sum(y) / len(y)
@@ -95,12 +95,12 @@ def slope(points):
 
 
 def exponent(points):
-    """The end of a label; empty below four sizes."""
+    """The exponent as the end of a label; empty if tail() has fewer than four sizes."""
     return f"  N^{{{slope(points)[0]:.2f}}}" if len(tail(points)) >= 4 else ""
 
 
 class Sweep:
-    """A column of a measured table, by series, which are called SERIES/FORM."""
+    """A column of a measured table, by key SERIES/FORM."""
 
     def __init__(self, table, column):
         self.column, self.series = column, {}
@@ -114,8 +114,8 @@ class Sweep:
         return [(int(row["tokens"]), float(row[column or self.column])) for row in self.series.get(key, ())]
 
     def estimate(self, key):
-        """For a quadratic series that ends before the largest size: its last point, and estimates for the next and the
-        largest size.  Time grows like N^2, bytes and operations like a N^2 + b N."""
+        """If a quadratic series ends before the largest size: its last point, and estimates for the next and the
+        largest size.  Time is assumed to grow like N^2, bytes and operations like a N^2 + b N."""
         points = self.points(key)
         if self.limit is None or not re.search(r"/naive$|^msa", key) or points[-1][0] == self.sizes[-1]:
             return []
@@ -144,7 +144,7 @@ class Sweep:
         return "at every N"
 
     def overtakes(self, series):
-        """From where on plain is faster than naive, in words."""
+        """The size from which plain is faster than naive, in words."""
         naive, plain = dict(self.points(series + "/naive")), self.points(series + "/plain")
         both = [(N, value) for N, value in plain[::-1] if N in naive]
         faster = list(itertools.takewhile(lambda point: point[1] < naive[point[0]], both))
@@ -164,7 +164,7 @@ def quadratic(points, size):
     (N0, value0), (N, value) = points[-2:]
     a = (value / N - value0 / N0) / (N - N0)
     if a < 0:
-        return value * size / N                     # grown more slowly than N: no square is seen yet
+        return value * size / N                     # so far it grows more slowly than N
     return a * size * size + (value / N - a * N) * size
 
 
@@ -188,7 +188,7 @@ def cells(*values):
 
 
 def head(*tables):
-    """Comments: the different machines of the tables, and the latest day."""
+    """Comments with the machines of the tables, each once, and the latest day."""
     machines = dict.fromkeys(t.notes["machine"] for t in tables if "machine" in t.notes)
     return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
 
@@ -213,7 +213,7 @@ FACTORS = (("median_seconds", "time"), ("multiply_adds", "multiply-adds"), ("pea
 
 
 def factors_in_words(table, series, chain, timed=True):
-    """The factors between the forms of a chain, at the largest size where all were measured, in a sentence."""
+    """A sentence with the factors between successive forms, at the largest size where all were measured."""
     rows, steps = together(table, series, chain)[-1], []
     for pair in zip(rows, rows[1:]):
         to = pair[1]["form"]
@@ -224,10 +224,10 @@ def factors_in_words(table, series, chain, timed=True):
 
 
 def gap(operators, identities, tables):
-    """The gap in two parts, from naive to plain (the algorithm) and from plain to fast (the machine), as the lines of
-    three tables: factors at each size where all three forms were measured; at the largest one; the exponents of each
-    form in N.  operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)}); identities, the
-    steps of a chapter that has two: (key, name, table, series, forms)."""
+    """The gap, from naive to plain (the algorithm) and from plain to fast (the machine), as lines of three tables:
+    factors at each size where all forms were measured; at the largest of these; exponents of each form in N.
+    operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)}); identities, the steps of a
+    chapter that has two: (key, name, table, series, forms)."""
     columns = cells("#series", "operator", "grid", "tokens", "from", "to", "from_seconds", "to_seconds", "fast_seconds",
                     "algorithm", "machine", "less_work", "less_memory", "from_bytes", "to_bytes", "fast_bytes")
     pairs, factors, exponents = [columns], [columns], [
@@ -250,7 +250,7 @@ def gap(operators, identities, tables):
             rows = tables[table].where(series=series, form=form)
             lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows]) for column, _ in FACTORS}
             N = [size for size, _ in lines["peak_bytes"]]
-            if len(N) >= 3:                         # fewer do not say anything
+            if len(N) >= 3:                         # fewer are too few for a fit
                 fit = {column: slope(points) for column, points in lines.items()}
                 exponents.append(cells(name, form, len(N), N[0], N[-1], work, f"{fit['multiply_adds'][0]:.3f}",
                                        "%.2f ± %.2f" % fit["median_seconds"], memory, f"{fit['peak_bytes'][0]:.3f}"))
@@ -258,11 +258,11 @@ def gap(operators, identities, tables):
 
 
 def runs(more, saved):
-    """Runs after which the fast form has regained its longer preparation."""
+    """Runs after which the fast form has repaid its longer preparation."""
     return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
 
 
-# Of all three forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
+# RATIOS take all three forms, AMOUNTS only the fast one; a form is (seconds, bytes, seconds to prepare).
 RATIOS = {"algorithm": lambda naive, plain, fast: three(naive[0] / plain[0]),
           "machine": lambda naive, plain, fast: three(plain[0] / fast[0]),
           "memory": lambda naive, plain, fast: three(naive[1] / fast[1]),
@@ -271,7 +271,7 @@ AMOUNTS = {"milliseconds": lambda fast: three(1e3 * fast[0]), "mebibytes": lambd
 
 
 def by_grid(table, quantities):
-    """The lines of a table: one for each quantity and series of a sweep, with a column for each grid."""
+    """The lines of a table with a row for each quantity and series, and a column for each grid."""
     names, grids = (dict.fromkeys(row[column] for row in table.rows) for column in ("series", "grid"))
     columns = ("median_seconds", "peak_bytes", "prepare_seconds")
     at = {(row["series"], row["form"], row["grid"]): [float(row[column]) for column in columns] for row in table.rows}

@@ -19,7 +19,7 @@ BYTES = tics((2.0 ** n for n in range(10, 48, 2)), fits.amount)
 POWERS = tics((10.0 ** n for n in range(3, 20)), lambda v: f"10^{{{math.log10(v):.0f}}}")
 
 
-# From naive to plain (ChoP'D: by way of direct) is the algorithm, from plain to fast the machine.
+# Naive to plain (ChoP'D: by way of direct) is the algorithm's part, plain to fast the machine's.
 FORMS = {"naive": VERMILION, "direct": PURPLE, "plain": GREEN, "fast": BLUE}
 CHAIN = ("naive", "plain", "fast")
 SCALAR = "Naive and plain are compiled without vectorisation, since the compiler vectorises some loops and not others."
@@ -32,8 +32,8 @@ QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
 
 
 def steps(sheet, panel, table, column, series, chain, curves):
-    """At the largest size where all forms of a chain were measured, a stroke from each to the next, and the factor next
-    to it, where the fewest of the curves pass."""
+    """At the largest size where all forms of a chain were measured, draw a stroke from each to the next.  The factor
+    stands next to it, where the fewest curves pass."""
     drawn = [panel.at(*point) for curve in curves for point in fits.dense(curve)]
 
     def passing(left, y, wide):
@@ -45,7 +45,7 @@ def steps(sheet, panel, table, column, series, chain, curves):
             text = fits.three(fits.factor(pair, column)) + "×"
             sheet.line([(x, above), (x, below)], INK, 1.2)
             wide = width(text, 13)
-            sides = [x + 4] * (x < panel.right - 40) + [x - wide - 6]               # names of lines are to the right
+            sides = [x + 4] * (x < panel.right - 40) + [x - wide - 6]               # right of the panel are line names
             left, y = min(((left, above + part * (below - above)) for part in (0.5, 0.35, 0.65, 0.2, 0.8)
                            for left in sides), key=lambda place: passing(*place, wide))
             sheet.fill(left - 1, y - 8, wide + 2, 16, WHITE)
@@ -53,10 +53,10 @@ def steps(sheet, panel, table, column, series, chain, curves):
 
 
 def scaling(table, quantity, lines, layer, remark="", guides=False, title="", chains=()):
-    """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, bars are
-    quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM: (name,
-    colour, weight)}, the last on top; remark: a line at the foot, or a function of the sweep; chains: (series, forms)
-    whose factors are drawn, and written at the foot."""
+    """One quantity of a table that `measure` made.  Names and fitted exponents stand at the ends of the lines; bars of
+    times are quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM:
+    (name, colour, weight)}, the last on top; remark: a line at the foot, or a function of the sweep; chains: (series,
+    forms) whose factors are drawn, and written at the foot."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -123,8 +123,8 @@ def seconds(s):
 
 
 def counts(title, columns, groups, foot, left, wide):
-    """Numbers with bars whose lengths are logarithms; a cell that is no number has no bar.  columns: (heading, key,
-    colour, how a number is written); groups: (remark above, [(name, row)])."""
+    """Numbers with bars of logarithmic length; a zero or a dash has no bar.  columns: (heading, key, colour, function
+    that writes a number); groups: (remark above, [(name, row)])."""
     y, names, lines = 54, [], []
     for remark, rows in groups:
         y += 32 if remark else 10 if lines else 0

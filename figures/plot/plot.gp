@@ -1,14 +1,14 @@
 # plot.gp -- draws a sheet that figures/plot/sheet.py has laid out: matrices, lines, rectangles, points and texts
 #
 # Its argument is a file of assignments: data (the file of the blocks), out (the SVG), wide and high (pixels),
-# letters (their size), tiles and lines (how many there are) and an array for each of their attributes.  All positions
+# letters (font size), tiles and lines (their numbers) and an array for each of their attributes.  All positions
 # are pixels from the upper left corner.  Blocks of the data:
 #     tile 001    a matrix; tile_x and tile_y, its corner; tile_wide and tile_high, the size of a cell; tile_palette,
 #                 gray, viridis or signed; tile_low and tile_top, the values at the palette's ends
-#     line 001    polylines of one kind (x, y), parted by blank lines; line_colour, line_width, line_dash
+#     line 001    polylines (x, y) of one kind, separated by blank lines; line_colour, line_width, line_dash
 #     fills       rectangles (left, top, right, bottom, colour)
 #     points      (x, y, size, type, colour)
-#     text left   (x, y of the middle, text, colour), and so right and center; slanted ones have their angle at the end
+#     text left   (x, y of the middle, text, colour); also right and center; text slanted has its angle at the end
 
 load ARG1
 set encoding utf8

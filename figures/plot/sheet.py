@@ -1,4 +1,4 @@
-"""sheet.py -- one drawing: panels, matrices and texts, laid out in pixels, and the SVG that gnuplot makes of them
+"""sheet.py -- lays out panels, matrices and texts in pixels, and lets gnuplot make the SVG
 
     sheet = Sheet("Time of one layer", wide=720, high=540)
     panel = sheet.panel(84, 52, 600, x=(8, 1000), y=(1, 100), xtics=..., ytics=...)
@@ -24,9 +24,9 @@ FIGURES = os.path.dirname(HERE)
 INK, FAINT, GRID, WHITE = 0x333333, 0x6b6b6b, 0xe6e6e6, 0xffffff
 BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = 0x0072b2, 0x4699c8, 0x009e73, 0xc78300, 0xd55e00, 0xb8558a, 0
 FRAME, GAP = 0xbbbbbb, 0xb8b8b8                     # around matrices; between cells of one
-# Letters are thinner than lines: text in a colour has 4.5:1.
+# Letters are thinner than lines, so text in a colour has a contrast of 4.5:1.
 WRITTEN = {SKY: 0x3a7698, GREEN: 0x00805d, ORANGE: 0x996300, VERMILION: 0xb95100, PURPLE: 0xa94d7e}
-# The colours on a dark page.  Those over matrices, MARK, EDGE and LIGHT, stay.
+# The colours on a dark page.  Those over matrices (MARK, EDGE, LIGHT, GAP) stay.
 DARK = {INK: 0xddd8cd, FAINT: 0xa0988a, GRID: 0x3d3a34, WHITE: 0x1b1a18, BLACK: 0xf2efe8, BLUE: 0x4fa8e8,
         SKY: 0xa3d5f5, GREEN: 0x35c79c, ORANGE: 0xe5a52e, VERMILION: 0xff8b4d, PURPLE: 0xe08fc0, FRAME: 0x5a564e}
 DARK |= {written: DARK[colour] for colour, written in WRITTEN.items()}
@@ -34,7 +34,7 @@ MARK, EDGE, LIGHT = 0xffb000, 0x000001, 0xfffffe
 
 
 class Panel:
-    """A part of the sheet with its own axes, from x[0] to x[1] and y[0] to y[1]; `log` names the logarithmic ones."""
+    """A part of the sheet with its own axes, from x[0] to x[1] and y[0] to y[1]; `log` names the logarithmic axes."""
 
     def __init__(self, sheet, left, top, right, bottom, x, y, log=""):
         self.sheet, self.left, self.top, self.right, self.bottom = sheet, left, top, right, bottom
@@ -48,7 +48,7 @@ class Panel:
                 self.bottom - share(y, self.y, "y" in self.log) * (self.bottom - self.top))
 
     def line(self, points, colour, weight=2, dash=1, dot=0.5, point=7, quartiles=()):
-        """A line with a dot at each point, up to where it leaves the panel; dot 0: without, weight 0: dots only.  Dash
+        """A line with dots, cut where it leaves the panel at top or bottom.  Dot 0: no dots; weight 0: only dots.  Dash
         2 is dashed, 3 dotted; point 7 is filled, 6 a ring, 2 a cross."""
         places = [self.at(*place) for place in points]
         inside = list(itertools.takewhile(lambda place: self.top - 0.1 < place[1] < self.bottom + 0.1, places))
@@ -70,25 +70,25 @@ class Panel:
         self.guide((x, self.y[0]), (x, self.y[1]))
 
     def mark(self, column, row, columns=1, rows=0, colour=EDGE, width=1.6):
-        """In a matrix, an outline of this many cells around a place."""
+        """Outlines cells of a matrix around a place; rows 0: as many as columns."""
         high = rows or columns
         left, top = self.at(column - columns / 2, row - high / 2)
         right, bottom = self.at(column + columns / 2, row + high / 2)
         self.sheet.outline(left, top, right - left, bottom - top, colour, width)
 
     def query(self, column, row, radius):
-        """In a matrix, a filled circle with a dark edge."""
+        """Marks a place of a matrix by a circle."""
         self.sheet.dot(*self.at(column, row), radius + 0.5, EDGE)
         self.sheet.dot(*self.at(column, row), radius - 0.5, MARK)
 
 
 class Sheet:
-    """Collects a figure.  foot: lines at the lower edge; heading: the title unless given; table: has the matrices."""
+    """Collects a figure.  foot: lines at the lower edge; heading: by default the title; table: holds the matrices."""
 
     def __init__(self, title, wide=720, high=540, foot=(), letters=15, heading=None, table=None):
         self.title, self.wide, self.high, self.foot = title, wide, high, foot
         self.letters, self.table = letters, table
-        # A block that is empty otherwise has something off the sheet.
+        # gnuplot rejects empty blocks: the first fill and point are off the sheet.
         self.tiles, self.lines = [], {}
         self.fills, self.points, self.texts = [(-9, -9, -9, -9, 0)], [(-9, -9, 1, 7, 0)], {}
         self.write(title if heading is None else heading, 16, 24, 17)
@@ -108,7 +108,7 @@ class Sheet:
         self.points.append((x, y, radius / 4.5, 7, colour))
 
     def write(self, text, x, y, size=0, colour=INK, anchor="left"):
-        """A text whose middle has this height.  The anchor is left, right, center or the angle of a slanted text."""
+        """A text, vertically centred at y.  The anchor is left, right, center or the angle of a slanted text."""
         if not text:
             return
         slant = () if isinstance(anchor, str) else (anchor,)
@@ -116,8 +116,8 @@ class Sheet:
             (x, y, f"{{/={size} {text}}}" if size else text, WRITTEN.get(colour, colour), *slant))
 
     def panel(self, left, top, right, bottom=0, *, x, y, xtics, ytics, log="xy", heading="", xlabel="", bare=False):
-        """Draws axes, down to what tics and label need above the foot.  tics: {value: text}; bare: no text at the y
-        axis."""
+        """Draws axes.  bottom 0: as low as tics and label above the foot allow.  tics: {value: text}; bare: no text at
+        the y axis."""
         size = self.letters
         bottom = bottom or self.high - 18 * len(self.foot) - 4.8 * size
         panel = Panel(self, left, top, right, bottom, x, y, log)
@@ -145,8 +145,8 @@ class Sheet:
             x += width(name, self.letters) + 26
 
     def label_ends(self, panel, ends, size=0):
-        """Names to the right of a panel, next to the ends of their lines and apart from each other, with a stroke to a
-        name that was moved or is far.  ends: [(x, y, name, colour)] of values."""
+        """Names to the right of a panel, next to the ends of their lines.  A name that was moved or is far gets a
+        stroke.  ends: [(x, y, name, colour)], in units of the axes."""
         size, x = size or min(self.letters, 14), panel.right + 12
         places = [panel.at(*end[:2]) for end in ends]
         heights = apart([y for _, y in places], 1.3 * size)
@@ -156,7 +156,7 @@ class Sheet:
                 self.line([(from_x + 6, from_y), (x - 4, y)], colour, 0.7)
 
     def curves(self, panel, lines, points, quartiles=lambda key: (), size=0, named=True, fitted=False, **style):
-        """Lines, and their names at their ends, perhaps with exponents.  lines: {key: (name, colour)}; points and
+        """Lines with names at their ends; if `fitted`, with exponents.  lines: {key: (name, colour)}; points and
         quartiles: functions of the key."""
         ends = []
         for key, (name, colour) in lines.items():
@@ -167,7 +167,7 @@ class Sheet:
         self.label_ends(panel, ends, size)
 
     def tile(self, matrix, x, y, wide, high=None, palette="signed", ends=None, caption=""):
-        """A matrix: its rows or their title.  `ends`: values at the ends of the palette.  Without `high`: a square."""
+        """A matrix, given as rows or by its title.  `ends`: values at the ends of the palette.  No `high`: a square."""
         rows = self.table.matrix(matrix) if isinstance(matrix, str) else matrix
         high, columns = high or wide, len(rows[0])
         low, top = ends or ((-1, 1) if palette == "signed" else (0, 1))
@@ -194,7 +194,7 @@ class Sheet:
         return self
 
     def draw(self, out):
-        """Draws the SVG.  Settings and blocks for plot.gp go next to it."""
+        """Draws the SVG.  The input files of plot.gp are written next to it."""
         base = os.path.splitext(os.path.abspath(out))[0]
         settings = {"data": base + ".data", "out": base + ".drawn", "wide": self.wide, "high": self.high,
                     "letters": self.letters, "tiles": len(self.tiles), "lines": len(self.lines)}
@@ -235,7 +235,7 @@ def assignment(key, value):
 
 
 def finish(svg, title):
-    """Adds title and dark colours, keeps the pixels of matrices sharp, and leaves out groups that hold nothing."""
+    """Adds title and dark colours, keeps the pixels of matrices sharp, and removes empty groups."""
     title = re.sub(r"[{}_^|\\]", "", title).replace("&", "&amp;").replace("<", "&lt;")
     svg = re.sub(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)", lambda m: "#%02x%02x%02x" % tuple(map(int, m.groups())), svg)
     svg = re.sub(r" ?= ?'([^']*)'", r'="\1"', svg).replace(' stroke-linecap="butt" stroke-linejoin="miter"', "")

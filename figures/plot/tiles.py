@@ -1,6 +1,6 @@
 """tiles.py -- layouts of the figures that are pictures of matrices
 
-A function for each figure: it has its name and returns the sheet.  maps.py or network_maps.py has written the table.
+Each figure has a function of its name, which returns the sheet.  maps.py or network_maps.py writes the table.
 """
 import math
 
@@ -37,7 +37,7 @@ def lisa_kernels(table):
 
 
 def structsa_kernels(table):
-    """Above, what all operators begin with; below, a row for ConvSA and one for StructSA."""
+    """Above, the image, its similarities and self-attention; below, a row for ConvSA and one for StructSA."""
     sheet = Sheet("Dynamic kernels of one query on a real image", WIDE, letters=16, table=table)
     keys, [query] = table.places("keys (row, column)"), table.places("query (row, column)")
     beside = [(0, -2.9), (-2.6, -0.6), (0, -2.9), (-2.6, 0), (0, 3.1)]      # columns and rows from a key to its number
@@ -75,7 +75,7 @@ def structsa_kernels(table):
 
 
 def structsa_motion(table):
-    """The video forwards, and below it what its query sees and makes; the same for the video backwards."""
+    """The video forwards; below it the query's similarity, detectors and kernels.  The same for the video backwards."""
     sheet = Sheet("Dynamic kernels of a moving object", WIDE, letters=16, table=table)
     _, row, column = table.numbers("query (frame, row, column)")
     for top, way, played, frames in ((80, "right", "forwards: it moves to the right", range(5)),
@@ -121,7 +121,7 @@ def elsa_border(table):
 
 
 def elsa_filters(table):
-    """The image; for every token the filter of its head and of four channels."""
+    """The image; for each of three tokens, the filters of a head and of four channels."""
     sheet = Sheet("One head’s filter, and what the ghost head makes of it for four channels", WIDE, table=table)
     image = sheet.tile("image", 16, 80, 271, palette="gray")
     for number, (row, column) in enumerate(table.places("tokens (row, column)"), 1):
@@ -140,7 +140,7 @@ def elsa_filters(table):
 
 
 def chopd_tensor(table):
-    """The dense tensor, and the factors of its three terms.  Lines part the pictures of each token."""
+    """The dense tensor, and the factors of its three terms.  Lines separate the tokens' pictures."""
     sheet = Sheet("A dense layer, and the three terms that make it", WIDE, table=table)
 
     def of_tokens(title, x, y, side):
@@ -173,7 +173,7 @@ def chopd_tensor(table):
 
 
 def hilo_spectrum(table):
-    """Eight channels of each branch on one scale; below, what a branch lets through of each frequency."""
+    """Eight channels of each branch on one scale; below, the share of each frequency that a branch lets through."""
     sheet = Sheet("Frequencies in eight channels of either branch, before any training", WIDE, table=table)
     ends = (-0.5, 4.5)
     for y, branch, colour in (70, "Hi-Fi", VERMILION), (159, "Lo-Fi", BLUE):
@@ -196,7 +196,7 @@ def hilo_spectrum(table):
 
 
 def hilo_alias(table):
-    """A wave in tokens and in their means; how much of each wave is left."""
+    """Left, a wave in tokens and in their means; right, the amplitude that each wave keeps."""
     sheet = Sheet("The mean of two tokens lets fine waves through as coarser ones", WIDE, table=table)
     panel = sheet.panel(54, 92, 396, 248, x=(-0.5, 13.5), y=(-1.1, 1.1), xtics=tics(range(0, 13, 2)),
                         ytics={-1: "−1", 0: "0", 1: "1"}, log="", xlabel="token")
@@ -224,7 +224,7 @@ def hilo_alias(table):
 
 
 def photographs(sheet, places, caption, side, step, pixels):
-    """The image for each place, below each other, with a mark of this many pixels around a token of 2x2 pixels."""
+    """A column of images, one per place, with a mark of this many pixels around the token, which has 2x2 pixels."""
     sheet.write(caption, MARGIN, 60)
     for number, (row, column) in enumerate(places):
         image = sheet.tile("image", MARGIN, 78 + step * number, side, palette="gray")
@@ -305,7 +305,7 @@ def networks_structsa(table):
 
 
 def networks_elsa(table):
-    """For three tokens the maps of four heads and the filters of a channel of each; below, the ghost head."""
+    """For three tokens, the map of each of four heads and the filter of one channel; below, the ghost head."""
     sheet = Sheet("ELSA’s maps and filters of three tokens", WIDE, table=table)
     tokens = table.places("tokens (row, column)")
     photographs(sheet, tokens, "a token", 106, 128, 10)

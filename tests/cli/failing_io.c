@@ -2,8 +2,8 @@
  *
  *     FAIL_AT=12 FAIL_ALL=1 FAIL_REPORT=file
  *         While main runs, request for memory number FAIL_AT (from 0) returns NULL; with FAIL_ALL, all later ones, too.
- *         The report names the library or program of each of the first failed requests, a line each.  After main it has
- *         "left N of M": N blocks that the program, cJSON, libpng or zlib did not free, M requests.
+ *         The report has a line for each of the first eight failed requests, the library or program that made it.  When
+ *         main returns, "left N of M" follows: N unfreed blocks of the program, cJSON, libpng or zlib, M requests.
  *     SIGNAL_AT_FSYNC=15
  *         The program receives the signal in fsync, when its temporary file is complete but not yet renamed.
  *     EXPONENT=2

@@ -1,5 +1,5 @@
-"""test_faults.py -- requests for memory fail: request n = 0, 1, ... of a command and its libraries, alone and with all
-later ones (tests/cli/failing_io.c)
+"""test_faults.py -- request n = 0, 1, ... for memory of a command and its libraries fails, alone or with all later ones
+(tests/cli/failing_io.c)
 """
 import os
 import signal
@@ -12,7 +12,7 @@ from support.suite import read, write
 
 SHIM = os.path.join(suite.BUILD, "tests", "cli", "failing_io.so")
 
-# Commands, and the step of n after the first 60 requests.
+# Commands, and the step by which n grows after 60 requests.
 COMMANDS = [
     ("twicetold apply msa msa.in --grid 3x4 --heads 2 -o y", 1),
     ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form naive -o y", 1),
@@ -39,7 +39,7 @@ def by_onednn(report):
 
 
 def ended_by_a_library(status, report):
-    """Without memory, FFTW aborts; oneDNN throws an uncaught exception, or calls code that it could not generate."""
+    """Without memory, FFTW aborts; oneDNN throws an uncaught exception, or jumps to code that it could not generate."""
     return (status == -signal.SIGABRT and (by_onednn(report) or report.startswith("libfftw3"))
             or status == -signal.SIGSEGV and by_onednn(report))
 
@@ -80,8 +80,8 @@ class Memory(suite.Case):
             self.assertIn("not enough memory", done.err)
 
     def fail_requests(self, words, every, step):
-        """Fail each request of a command; return their number.  After 60 requests only every `step`th; of oneDNN's,
-        every 997th."""
+        """Fail each request of a command; return how many.  After 60 requests only every `step`th; of oneDNN's, every
+        997th."""
         write("y", b"old")
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)

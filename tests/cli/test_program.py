@@ -48,7 +48,7 @@ class Case(suite.Case):
 
 # ---- bad input
 
-UNCOUNTED = "its size overflows"        # larger tensors with 32-bit addresses
+UNCOUNTED = "its size overflows"        # the message with 32-bit addresses
 
 BAD = [
     ("", "found no command, expected list, help"),
@@ -263,8 +263,8 @@ class Output(Case):
         self.succeeds("parameters msa --grid 32x32 --channels 4 -o in")
         write_tensors("map", {"y": ([1, 32, 32, 4], [i % 7 for i in range(4096)])})
         write("y", b"old")
-        # Commands that write more than 4096 bytes, without -o.  The last one fails only when it closes a file on a full
-        # disk: its data alone are shorter, and its header is buffered.
+        # Commands, still without -o, that write more than 4096 bytes.  On a full disk the last one fails only when it
+        # closes the file: its data alone are shorter, and its header is buffered.
         self.writers = (f"apply msa --grid 32x32 {here}/in", f"spectrum {here}/map", "tokens --grid 32x32 --channels 4",
                         "parameters msa --grid 32x32 --channels 4",
                         f"tokens --grid {505 if DOUBLE else 1010} --channels 1")
@@ -304,8 +304,8 @@ class Output(Case):
             self.assertTrue(os.path.islink("link"))
 
     def test_an_interrupted_command_leaves_no_file(self):
-        """The signal arrives when the command syncs its temporary file, which is then complete.  SIGKILL leaves that
-        file, and the next command removes it."""
+        """The signal arrives when the command syncs its complete temporary file.  SIGKILL leaves that file, and the
+        next command removes it."""
         if suite.WRAPPER or "ASAN_OPTIONS" in os.environ:
             self.skipTest("no other library may be loaded first")
         before = sorted(os.listdir())
@@ -484,11 +484,11 @@ class Commands(Case):
                              ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["plain", "fast"])):
             table = self.verified(words)
             self.assertEqual(list(table), forms, words)
-            if not words.startswith("fc "):         # whose forms may sum in one order
+            if not words.startswith("fc "):         # its forms may sum in one order
                 self.assertEqual([form for form in table if table[form][0] == "0"], [f for f in forms if f == "naive"])
 
     def test_verify_draws_what_parameters_draws(self):
-        """Its error is that of two results of apply."""
+        """Its error is the difference of two results of apply."""
         sizes = "msa --grid 5x7 --channels 6 --batch 3 --seed 4 --without w_o,b_o"
         self.succeeds(f"parameters {sizes} -o w")
         for form in "fast", "naive":
@@ -527,7 +527,7 @@ class Commands(Case):
             self.assertTrue(read("x") != read("z"))
 
     def test_spectrum_of_an_impulse_is_flat(self):
-        """Of images with 1 and e^2 in channel 0, e and e^3 in channel 1: the mean logarithms are 1 and 2."""
+        """Impulses of two images: 1 and e^2 in channel 0, e and e^3 in channel 1.  The mean logarithms are 1 and 2."""
         y = [math.exp(2 * image + channel) * (token == 0)
              for image in range(2) for token in range(30) for channel in range(2)]
         write_tensors("y", {"y": ([2, 6, 5, 2], y)})
@@ -546,7 +546,7 @@ def golden(name):
 
 
 def wave(H, W):
-    """One period along each axis in two equal channels, over the number of tokens, since resampling keeps sums."""
+    """One period along each axis, in two equal channels.  Divided by H W, since resampling keeps sums."""
     return [math.cos(2 * math.pi * (i // W / H + i % W / W)) / (H * W) for i in range(H * W) for _ in range(2)]
 
 
@@ -616,8 +616,8 @@ class Compare(Case):
         self.assertIn(text, done.err if status == 2 else done.out, f"{a} {b}{options}")
 
     def test_compare_measures_against_b(self):
-        """compare prints the largest and the root mean square difference over B's root mean square: 1 and 0.5 for
-        A = (6, 1, 1, 5), B = (3, 1, 1, 5), whose rms is 3.  Times `tiny`, B is smaller than rounding errors of ones."""
+        """compare divides the largest and the root mean square difference by B's root mean square: 1 and 0.5 for
+        A = (6, 1, 1, 5), B = (3, 1, 1, 5), whose rms is 3.  That of `tiny` B is below the usual tolerance."""
         tiny, small, root, more, usual = (2.0 ** -40, 2.0 ** -30, "2.7e-12", "2.8e-12", "        1e-10") if DOUBLE \
             else (2.0 ** -27, 2.0 ** -13, "2.2e-08", "2.3e-08", "       0.0001")
         nan, inf, zero = math.nan, math.inf, (0, 0, 0, 0)
@@ -677,7 +677,7 @@ class Measure(Case):
     MEASURED = "measure msa --grid 8x8 --channels 4 --form naive --repeats 1"
 
     def assert_measures(self, words, rows, messages, others=()):
-        """The table has exactly these rows, stderr these messages, and neither the texts in `others`."""
+        """The table has exactly these rows, stderr these messages; no output has a text in `others`."""
         done = run(words)
         self.assertEqual(done.status, 0, f"{words}: {done.err}")
         for row in rows:
@@ -699,7 +699,7 @@ class Measure(Case):
             ["naive 64x64, 1 thread: left out: needs ", "msa 256x256: left out: needs "])
 
     def test_measure_follows_its_options(self):
-        """A run takes more than 1e-300 s, and a thousand less than 10^6 s."""
+        """A run takes more than 1e-300 s; a thousand runs take less than 10^6 s."""
         two, three = "msa\tfast\t2x2\t4\t4\t1\t1\t1\t", "msa\tfast\t3x3\t9\t4\t1\t1\t1\t"
 
         def measures(options, rows, message, other):
@@ -720,7 +720,7 @@ class Measure(Case):
              "2 threads: beside naive: agrees to ", "hours")))
 
     def test_measure_keeps_what_it_timed(self):
-        """The file's last tensor, y, equals to the bit what apply makes of the others."""
+        """The file's last tensor, y, equals to the bit what apply computes from the others."""
         self.assert_measures("measure msa --grid 3x4 --channels 8 --form fast --repeats 20 --keep kept",
                              ["msa\tfast\t3x4\t"], [])
         kept = read_tensors("kept")
@@ -811,8 +811,7 @@ class Networks(Case):
         """From the input and parameters of each step, which --before writes, apply computes the input of the next step,
         the outputs of stages and the logits, to the bit.  All parameters are the network's weights.
 
-        Tolerance of pixels: 16 u.  Byte / 255 and the mean are rounded once, over deviations of 0.22; the quotient, up
-        to 3, twice."""
+        Tolerance of pixels: 16 u, for four roundings of numbers up to 3, and a division by 0.22."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
     def see_pictures(self, little):
@@ -907,7 +906,7 @@ class Figures(Case):
         "networks-accuracy": "100"}
 
     def assert_finite(self, name, done):
-        """A figure's program succeeds and prints finite numbers.  If other programs disturb it, a time may be NaN, and
+        """A figure's program succeeds and prints finite numbers.  If other programs disturb it, times may be NaN, and
         roofline may fail."""
         timed = name in ("chopd-boxes", "ladder", "networks-profile")
         if name == "roofline" and done.status:
@@ -939,7 +938,7 @@ class Figures(Case):
         return suite.Result(done.returncode, done.stdout, done.stderr)
 
     def test_maps_are_computed(self):
-        """Every figure that a script lists; an additional argument is an error."""
+        """Each script computes all figures that it lists; an additional argument is an error."""
         if self.run_script("-c", "import numpy").status:
             self.skipTest("NumPy is missing")
         for script, least in (f"{TREE}/figures/maps.py", 14), (f"{TREE}/figures/network_maps.py", 9):
@@ -955,8 +954,8 @@ class Figures(Case):
                     self.assertEqual((done.status, done.out, done.err.count("\n")), (2, "", 1), f"{name}: {done.err}")
 
     def test_counts_in_figures_are_those_of_the_kernels(self):
-        """Counts every line of figures/*/*-cuda.tsv again, except those of first versions, which would take a minute
-        (tests/cuda/counts.tsv has them); no other version is missing."""
+        """Counts all lines of figures/*/*-cuda.tsv again, except those of first versions, which would take a minute
+        (tests/cuda/counts.tsv has them).  No other version is missing."""
         lines = versions = 0
         for path in glob.glob(f"{TREE}/figures/*/*-cuda.tsv"):
             counted = ""

@@ -1,8 +1,8 @@
 /* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (log_spectrum.h)
  *
- * P = H W points, F(u,v) the transform, |y| the norm of a plane.  An FFT errs by at most 7 u log2 P of its norm sqrt(P)
- * |y| (Higham 2002, thm 24.2); FFTW's sum over a prime axis of n points adds (n + 4) u, the explicit sum P u.  An error
- * d of a magnitude changes its logarithm by at most -log(1 - d/|F|). */
+ * P = H W points, F(u,v) the transform, |y| the norm of a plane.  Errors are relative to the transform's norm, sqrt(P)
+ * |y|.  An FFT errs by at most 7 u log2 P (Higham 2002, thm 24.2).  FFTW's sum over a prime axis of n points adds
+ * (n + 4) u; the explicit sum errs by P u.  An error d of |F| changes its logarithm by at most -log(1 - d/|F|). */
 
 #include "../support/support.h"
 #include "../../reference/cli/log_spectrum.h"
@@ -75,7 +75,7 @@ TESTS(spectrum_is_the_explicit_sum, COUNT(size))
 }
 
 /* HiLo, Algorithm 1, log before mean: amplitudes 1 and 4 give log 2, not log 2.5; a zero image gives -infinity.
- * Tolerance: log 4, its half and log 1, each rounded once, 4 u. */
+ * Tolerance: 4 u, for a few roundings. */
 TEST(logarithms_are_averaged)
 {
     size_t H = 3, W = 4, P = H * W, C = 3;

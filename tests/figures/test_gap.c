@@ -31,15 +31,15 @@ static struct tsv *figure(const char *name)
 
 static const char *const forms[] = {"naive", "plain", "fast"};
 
-/* A layer's name in figures/plot/chapters.py, where it was measured, and the leading terms of its formulas, by form and
- * with projections, as the chapter's table prints them; NULL where it prints an order. */
+/* A layer's name in figures/plot/chapters.py; its table and series; for each form the leading terms of its formula,
+ * with projections, as the chapter's table prints them; NULL where that prints an order. */
 struct layer {
     const char *name, *table, *series;
     const struct declaration *d;
     const char *options, *sizes, *without;
     size_t channels;
     double (*terms[3])(double N);
-    int naive_order, fast_order;        /* plain: that of fast */
+    int naive_order, fast_order;        /* the order in N; plain has that of fast */
 };
 
 static double msa_both(double N) { return 2 * N * N * 96 + 3 * N * 96 * 96; }
@@ -56,7 +56,7 @@ static double hilo_maps(double N) { return N * (64 * (3 * 384 + 64) + 320 * (384
 static double hilo_naive(double N) { return 2 * N * N * 384 + hilo_maps(N); }
 static double hilo_fast(double N) { return 2 * N * N * 320 / 4 + 2 * N * 4 * 64 + hilo_maps(N); }
 
-/* The last two are the identities of HiLo, each alone. */
+/* The first LAYERS are operators; the last two are the identities of HiLo, each alone. */
 enum { LAYERS = 6 };
 static const struct layer layers[] = {
     {"self-attention", "lisa", "msa", &msa, "--heads 6", "", "b_qkv w_o b_o rpe", 96, {msa_both, msa_both, msa_both},
@@ -74,7 +74,7 @@ static const struct layer layers[] = {
     {.name = "HiLo, pooled keys", "hilo", "pooled", &hilo, "--heads 12 --alpha 1", "", "l_q_b l_kv_b l_proj_b", 384},
 };
 
-/* The identities of ChoP'D are steps of one layer. */
+/* The layer of a row; both identities of ChoP'D have the same. */
 static const struct layer *layer_of(const struct tsv *t)
 {
     for (size_t l = 0; l < COUNT(layers); l++)
@@ -91,7 +91,7 @@ static struct problem problem_on(const struct layer *l, const char *grid_word)
     return shaped(options, l->d, 1, l->channels, l->sizes, l->without);
 }
 
-/* Multiply-adds of a layer's form on this grid, by its formula. */
+/* Multiply-adds by the form's formula. */
 static double formula(const struct layer *l, const char *form, const char *grid_word)
 {
     struct problem p = problem_on(l, grid_word);
@@ -119,9 +119,9 @@ static double measured_ratio(const struct tsv *row, const char *over, const char
 
 /* ---- exponents and ratios ------------------------------------------------- */
 
-/* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Measured forms multiply as their
- * formulas say.  Tolerance: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth) and the fringe
- * of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
+/* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Tables have the formulas'
+ * multiply-adds.  Tolerance: 1/20, for terms linear in N, the scaling of N^2 h logits (1/30) and ELSA's neighbours off
+ * the grid (3 %); 0.02 for a slope.  At these sizes N log N has the slope 1 + 1 / log N < 1.09. */
 TEST(formulas_beside_exponents_are_the_forms)
 {
     for (size_t n = 0; n < LAYERS; n++)
@@ -148,8 +148,8 @@ TEST(formulas_beside_exponents_are_the_forms)
         }
 }
 
-/* figures/gap/gap.tsv and gap-factors.tsv: a gap is the algorithm's part and the machine's, each measured; next to it,
- * the ratio of formulas.  That of form direct is a bound.  All forms of ELSA have the same multiply-adds except for
+/* figures/gap/gap.tsv and gap-factors.tsv: the algorithm's and the machine's part of a gap are measured, the ratio of
+ * work is by formula.  Form direct's formula is an upper bound.  ELSA's forms have the same multiply-adds except for
  * neighbours off the grid: tolerance 0.01 at the largest size. */
 TESTS(a_gap_is_the_algorithm_and_the_machine, 2)
 {
@@ -182,7 +182,7 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
     return bytes;
 }
 
-/* On one token every fast form takes more memory than its naive one, on 32 x 32 less.  Padding differs from machine to
+/* Each fast form takes more memory than its naive form on one token, and less on 32 x 32.  Padding depends on the
  * machine; this order does not. */
 TEST(one_token_takes_more_memory_told_fast)
 {
@@ -197,7 +197,7 @@ TEST(one_token_takes_more_memory_told_fast)
 
 /* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our counts windows of N/4 tokens cost less than LiSA up to 32 x 32,
  * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34 LiSA pads its circles to 70 and costs more than
- * all. */
+ * each of them. */
 TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
 {
     static const int sides[] = {8, 12, 14, 16, 18, 20, 24, 28, 30, 32, 36, 40, 42, 48, 56, 60, 64, 96, 128, 34};
@@ -243,8 +243,8 @@ TEST(crossing_by_hand)
     }
     ck_assert(formula(&windowed, "fast", "16x16") == 4718592);
 
-    /* HiLo with one of three heads in windows, as in the heat map, with 96 channels: cheaper than windows of 7 x 7 on
-     * 14 x 14 tokens, and by 1.06 dearer on 28 x 28. */
+    /* HiLo as in the heat map, 96 channels and one of three heads in windows, against windows of 7 x 7: ratio 0.65 on
+     * 14 x 14 tokens, 1.06 on 28 x 28. */
     const struct layer seven = {.d = &msa, .options = "--heads 3 --window 7", .sizes = "", .without = "b_qkv b_o rpe",
                                 .channels = 96};
     const struct layer both = {.d = &hilo, .options = "--heads 3", .sizes = "", .channels = 96,
@@ -257,7 +257,7 @@ TEST(crossing_by_hand)
 
 /* ---- roofs and goals ------------------------------------------------------ */
 
-/* Multiply-adds, or bytes of a cache level, per second. */
+/* Multiply-adds per second, or bytes per second from a memory level. */
 static double rate_of(const char *level)
 {
     double rate = NAN;
@@ -268,7 +268,7 @@ static double rate_of(const char *level)
 }
 
 /* figures/gap/roofline.tsv: counts and bytes are those of the declarations, and no dot is above its roof.  Tolerance:
- * 0.6 % of numbers with three digits; half of the last digit of a share. */
+ * 0.6 % for numbers with three digits; half of the last digit for a share. */
 TEST(dots_of_the_roofline_are_formulas)
 {
     size_t dots = 0;
@@ -289,8 +289,8 @@ TEST(dots_of_the_roofline_are_formulas)
     ck_assert_uint_ge(dots, 12);
 }
 
-/* The arithmetic at the rates of its kinds: products and exponentials of five multiply-adds, or additions, or all of
- * them; or the bytes at the bandwidth.  Tolerance: 0.6 % of numbers with three digits. */
+/* A floor is the longest of four times, each at its measured rate: products and exponentials (five multiply-adds each);
+ * additions; all of these; bytes.  Tolerance: 0.6 % for numbers with three digits. */
 TEST(floors_of_goals_are_formulas)
 {
     /* Heads times queries times keys; in HiLo two heads in windows of 2 x 2, ten with pooled keys. */
@@ -309,8 +309,8 @@ TEST(floors_of_goals_are_formulas)
         ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
-        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h.  LiSA's transforms, one of each
-         * channel of key and value, and one of each pair of latents, have 112 lines of 56 = 7 x 8 numbers. */
+        /* Step 1: counts; those of pooling alone as in fast/tuned/chopd/box_pool.h.  LiSA has 1 + 8 transforms for each
+         * channel of key and value, since latents come in pairs.  Each has 112 lines of 56 = 7 x 8 numbers. */
         struct problem p = tsv_problem(t);
         double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds"), additions = 0;
         double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);
@@ -339,8 +339,8 @@ TEST(floors_of_goals_are_formulas)
         ck_assert_msg(seen[at] == 3, "%s: expected one thread and two", goal[at].name);
 }
 
-/* A goal is met or missed if the interval of the ratio lies on one side of 1.  Two threads are at most twice as fast as
- * one; 2.05 allows for the clock. */
+/* A goal is open if the interval of the ratio contains 1.  Two threads are at most twice as fast as one; 2.05 allows
+ * for the clock. */
 TEST(verdicts_of_goals_follow_from_intervals)
 {
     static const char *const columns[] = {"its_ms", "our_ms"};

@@ -1,8 +1,8 @@
 /* test_harness.c -- the benchmark harness of `measure` (reference/cli/harness.h) rejects adversarial forms
  *
  * Fifteen adversarial forms modify the fast form of self-attention.  They run as in `measure`: a first run, timed
- * rounds with or without the naive form, a last check.  Not covered: a form that is right in most runs if few are
- * checked; a form that knows the harness.
+ * rounds with or without the naive form, a last check.  Not covered: a form that is wrong only in few runs; a form that
+ * knows the harness.
  *
  * Runs that other programs disturb do not count. */
 
@@ -19,9 +19,9 @@ enum { ROUNDS = 6, BATCH = 2, TOKENS = 35, CHANNELS = 16 };
 
 /* A form on its plan, and the state of an adversarial form. */
 struct runner {
-    struct contestant contestant;   /* the first member, so that a pointer to it is one to the runner */
+    struct contestant contestant;   /* first: a pointer to it also points to the runner */
     struct plan *plan;
-    real *held, *last;              /* an output, the beginning of an input */
+    real *held, *last;              /* last computed output; beginning of the last x */
     const real *where;
     size_t inputs;
     int calls;
@@ -34,8 +34,8 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 enum { ALL = BATCH * TOKENS * CHANNELS };
 
-/* True if this call computes; otherwise y is that of an earlier call.  It computes in the first call; in every seventh;
- * if x has another address; if x begins with other numbers. */
+/* True if this call computes; otherwise y is that of an earlier call.  The four compute at the first call; at every
+ * seventh; if x has another address; if x begins otherwise. */
 static bool is_first(struct runner *r, const real *x) { return (void)x, !r->calls; }
 static bool is_seventh(struct runner *r, const real *x) { return (void)x, r->calls % 7 == 0; }
 
@@ -67,11 +67,11 @@ static double half(const real *y, size_t n)
     return ldexp(nearbyint(ldexp(digits, 11)), exponent - 11);
 }
 
-/* `why` is part of the harness's message; entries from `from` to `to` of y are not written. */
+/* `why` is part of the harness's message.  Entries `from` to `to` - 1 of y are not written. */
 #define UNWRITTEN "leaves entries of y as they were"
 static const struct adversary {
     const char *name, *why;
-    bool (*works)(struct runner *r, const real *x);         /* NULL: in each call */
+    bool (*works)(struct runner *r, const real *x);         /* NULL: each call computes */
     double (*change)(const real *y, size_t n);
     size_t from, to;
     bool late, writes_to_x;                                 /* late: y is that of the previous call */
@@ -108,7 +108,7 @@ static status run_as(const struct adversary *a, struct runner *r, real *y, const
 /* ---- a race --------------------------------------------------------------- */
 
 static int adversarial;             /* index of the adversarial form, or -1 */
-static bool waits;                  /* honest in its first call */
+static bool waits;                  /* the form is honest in its first call */
 
 static status run_honest(struct contestant *c, real *y, const real *x)
 {
@@ -149,7 +149,7 @@ static struct harness harness_of(const real *x, size_t inputs, size_t outputs, s
     };
 }
 
-/* The naive form, the fast form (adversarial or not), and their harness. */
+/* The naive form, the fast form, and their harness. */
 struct race { struct fixture t; struct plan plan[2]; struct runner naive, fast; struct harness harness; };
 
 static void race_open(struct race *r)
@@ -167,7 +167,7 @@ static void race_close(struct race *r)
     for (int p = 0; p < 2; p++) plan_release(&r->plan[p]);
 }
 
-/* Returns when the harness rejects a form, or NULL, and its message. */
+/* Returns when the harness rejects a form, or NULL; `said` is its message. */
 static const char *found(int which, bool with_naive, bool warm, char said[200])
 {
     struct race r;
@@ -193,7 +193,7 @@ static const char *found(int which, bool with_naive, bool warm, char said[200])
     return when;
 }
 
-/* With the right message: adversarial from the first call or after it, with or without the naive form, warm or cold. */
+/* With the right message: adversarial from the first or second call, with or without the naive form, warm or cold. */
 TESTS(adversarial_forms_are_rejected, COUNT(adversary))
 {
     char said[200];
@@ -236,8 +236,7 @@ TEST(every_token_changes_in_timed_runs)
     }
 }
 
-/* The harness checks a second form against the first form's y of the original x, although the first form is
- * released. */
+/* The harness checks a second form against y of the first form, and does not run the first form again. */
 TEST(the_first_form_may_be_released)
 {
     for (int which = -1; which < 4; which += 4) {           /* none; "nothing at all" after the first run */
@@ -258,7 +257,7 @@ TEST(the_first_form_may_be_released)
 
 /* ---- disturbed runs -------------------------------------------------------- */
 
-/* Seconds of wall time and of computing. */
+/* Disturbed: less than 0.95 of the wall time is computing, or a time is NaN. */
 TEST(a_reading_is_disturbed_beyond_a_twentieth)
 {
     static const struct { double wall, computing; bool disturbed; } reading[] = {
@@ -269,7 +268,7 @@ TEST(a_reading_is_disturbed_beyond_a_twentieth)
         ck_assert_int_eq(reading_is_disturbed(reading[n].wall, reading[n].computing), reading[n].disturbed);
 }
 
-/* A thread that sleeps does not compute, so its run counts as disturbed.  The second and later runs do not sleep. */
+/* A thread that sleeps does not compute, so its run is disturbed.  Only the first run sleeps. */
 static status run_late(struct contestant *c, real *y, const real *x)
 {
     struct stopwatch started = stopwatch_start(1);
@@ -289,7 +288,7 @@ TEST(a_sleeping_run_is_disturbed)
     ck_assert(!r.contestant.disturbed);
 }
 
-/* The n-th run takes n seconds.  Runs up to number `inputs` are disturbed. */
+/* Run n, from 1, takes n seconds.  Runs up to number `inputs` are disturbed. */
 static status run_disturbed(struct contestant *c, real *y, const real *x)
 {
     struct runner *r = (struct runner *)c;
@@ -299,7 +298,7 @@ static status run_disturbed(struct contestant *c, real *y, const real *x)
     return status_ok();
 }
 
-/* Of five runs, 0 to 5 are disturbed; only the others count, unless they are fewer. */
+/* Of five runs, 0 to 5 are disturbed.  Only the others count; if most are disturbed, quartiles are NaN. */
 TESTS(disturbed_runs_do_not_count, 6)
 {
     const struct limits five = {.least = 5, .most = 5, .seconds = 100};
@@ -308,7 +307,7 @@ TESTS(disturbed_runs_do_not_count, 6)
     struct contestant *all = &r.contestant;
     struct harness h = harness_of(normal(5, 1), 1, 1, 1, 1);
     r.inputs = (size_t)_i;
-    r.contestant.last = 1;                              /* no run that warms the caches */
+    r.contestant.last = 1;                              /* so that no warm-up run is made */
     succeeds(harness_rounds(&h, &all, 1, &five));
     struct quartiles q = quartiles(all);
     ck_assert_int_eq(all->count, 5);

@@ -1,6 +1,6 @@
-/* test_ladder.c -- the two ladders of figures/ladders: every step computes its operator and costs what it says
+/* test_ladder.c -- both ladders of figures/ladders: every step computes its operator and costs what its formula says
  *
- * These steps are in no list of forms, so test_properties.c does not find them; their properties are tested here. */
+ * test_properties.c does not find these steps, since they are in no list of forms. */
 
 #include "../lisa/lisa_case.h"
 #include "../support/roundoff.h"
@@ -14,8 +14,8 @@ const struct form *counted_step(const struct declaration *d, int at);
 
 static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
 
-/* Grids of a token, a line, a plane, a block; a prime axis, and those that butterflies take;
- * channels and queries that fill no vector, no tile and no block, and more than one of each. */
+/* Grids of one token, a line, a plane, a block; prime axes, and axes for butterflies; channels and queries fewer and
+ * more than a vector, a tile or a block has. */
 static const struct {
     const struct declaration *declaration;
     const char *options;
@@ -73,7 +73,7 @@ TESTS(every_step_is_the_equation, COUNT(size))
             form_holds(&t, line, &ladder->step[r].form, threads, safe);
         }
 
-    /* It would fail: the value rows of w_qkv a little larger. */
+    /* Larger value rows of w_qkv. */
     real *w = fixture_tensor(&t, "w_qkv");
     size_t values = problem_size(&t.problem, "C") * problem_size(&t.problem, "C");
     for (size_t i = 0; i < values; i++) w[2 * values + i] *= (real)1.001;
@@ -84,8 +84,8 @@ TESTS(every_step_is_the_equation, COUNT(size))
     }
 }
 
-/* NaN reaches every output of its image and no bit of another.  Bits do not change after other tokens, or with two or
- * three threads.  Any request for memory may fail. */
+/* NaN reaches every output of its image and no bit of another.  A run on other tokens before, or two or three threads,
+ * change no bit.  Any request for memory may fail. */
 TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
 {
     const struct ladder *ladder = ladders[_i];
@@ -117,7 +117,7 @@ TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
     }
 }
 
-/* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
+/* Self-attention with embeddings, windows or a ghost head; LiSA with another equation than 10, or local kernels. */
 static const struct { const struct declaration *declaration; const char *options, *without; } unknown[] = {
     {&msa, "--grid 4x4", ""},
     {&msa, "--grid 4x4 --window 2", "rpe"},
@@ -136,8 +136,8 @@ TESTS(ladders_reject_what_they_do_not_know, COUNT(unknown))
     }
 }
 
-/* Multiplications of the counting build, whose vectors have four lanes, against the formula less the projections;
- * loading counts as nothing. */
+/* Multiplications of a run in the counting build, whose vectors have four lanes, against the formula less the
+ * projections. */
 TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
 {
     struct fixture t = drawn(_i);
@@ -162,8 +162,8 @@ TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
 }
 
 #if !defined TWICETOLD_DOUBLE
-/* Multiply-adds and bytes in figures/ladders/ladder-*.tsv, of the first steps, which have no vectors, on the layer that
- * the table names. */
+/* Multiply-adds and bytes in figures/ladders/ladder-*.tsv, on the table's layer.  Checks the first steps, which have no
+ * vectors. */
 TESTS(ladder_figures_are_those_of_the_formulas, COUNT(ladders))
 {
     static const struct { const char *path, *options, *sizes, *without; size_t channels; int steps; } drawn_on[] = {

@@ -81,7 +81,7 @@ def keywords(words):
 
 
 def cases():
-    """Name, operator, words and tensors of each golden vector, and of another case of msa, in this precision."""
+    """Name, operator, options and tensors of each golden vector and of one more case of msa, in this precision."""
     found = []
     for path in sorted(top.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
@@ -104,7 +104,6 @@ def function(operator):
 
 
 def each(change, tensors):
-    """change(t) of each tensor."""
     return {name: change(t) for name, t in tensors.items()}
 
 
@@ -175,7 +174,7 @@ def errors():
 
 
 class DLPackOnly:
-    """An array with DLPack alone."""
+    """An array that offers only DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -226,7 +225,7 @@ def arrays():
     line = error_of(twicetold.lisa, **{**tensors, "x": OnDevice(tensors["x"])}, **given)
     assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not in this memory), expected dense"), line
 
-    # Masks and unaligned numbers are errors, also in one matrix of a list.
+    # Masks and unaligned numbers are errors, also inside a list.
     def misaligned(t):
         return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
 
@@ -395,7 +394,7 @@ def calls():
 
 
 def fork():
-    """After the parent has run threads of another library; the module is imported before or after the fork."""
+    """A child computes although the parent ran another library's threads; the import is before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
     others = {"three lines of C": "import ctypes; assert ctypes.CDLL('./loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
@@ -440,7 +439,7 @@ def documented():
 
 
 def chapter():
-    """Each block of Python under "Use it from Python" whose imports are installed."""
+    """Run each block under "Use it from Python" whose imports are installed."""
     text = (top / "chapters/appendices/using.md").read_text(encoding="utf-8")
     section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
     blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
@@ -491,7 +490,7 @@ def wheel():
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(os.getcwd()), ran.stdout + ran.stderr
     same(numpy.load("out.npy"), apply("msa", words, tensors), "from the wheel")
 
-    # The wheel records the processor features that it needs; the import fails if one is missing, and names it.
+    # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     if not flags:
         print("left out, without flags in /proc/cpuinfo: processors that lack some")

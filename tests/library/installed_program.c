@@ -1,4 +1,4 @@
-/* installed_program.c -- the largest difference between self-attention in float and in double */
+/* installed_program.c -- prints the largest difference between self-attention in float and in double */
 
 #include <stdio.h>
 #include <stdlib.h>

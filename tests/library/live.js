@@ -1,9 +1,9 @@
 /* live.js -- node's part in tests/library/test_live.c: runs the module of the live figures
  *
  *     node tests/library/live.js MODULE golden FILE FORM...        y of a golden vector by each form, as raw floats
- *     node tests/library/live.js MODULE kernel SCENE SETTINGS      a scene's problem with random x, and the attention
- *                                                                  kernel that it shows, as a safetensors file whose
- *                                                                  last tensor is `kernel`
+ *     node tests/library/live.js MODULE kernel SCENE SETTINGS      a scene's problem, with random x except for chopd,
+ *                                                                  and the attention kernel that it shows, as a
+ *                                                                  safetensors file whose last tensor is `kernel`
  *
  * SETTINGS, in JSON, replace those of the scene. */
 

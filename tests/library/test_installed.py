@@ -14,7 +14,7 @@ sys.path[0] += "/.."                       # tests/
 from support import suite
 from support.suite import BUILD, TREE
 
-BOTH = os.path.dirname(BUILD) if suite.DOUBLE else BUILD       # the folder of both precisions
+BOTH = os.path.dirname(BUILD) if suite.DOUBLE else BUILD       # the build folder of both precisions
 PRECISION = "float64" if suite.DOUBLE else "float32"
 LIBRARIES = ("twicetold", "twicetold-double")
 PROGRAM = TREE + "/tests/library/installed_program.c"
@@ -78,13 +78,13 @@ class Case(suite.Case):
         return self.run_command(words, cwd=TREE)
 
     def run_readme(self, python, settings=None):
-        """Run the commands of README's "Use it as a library", those with python3 or the others."""
+        """Run the commands of README's "Use it as a library": if `python`, those with python3, otherwise the rest."""
         section = re.search(r"^## Use it as a library\n(.*?)(?=^## |\Z)", read(TREE + "/README.md"), re.M | re.S)[1]
         lines = [line for line in re.findall(r"^    (.*)", section, re.M) if ("python3" in line) == python]
         return self.run_command(["sh", "-ec", "\n".join([README_SHELL, *lines])], settings)
 
     def check_distance(self, report):
-        """The distance that installed_program.c prints is small but not 0."""
+        """The difference that installed_program.c prints is small but not 0."""
         distance = float(report.split()[4])
         self.assertGreater(distance, 0, report)
         self.assertLess(distance, 5e-3, report)
@@ -114,7 +114,7 @@ class Linked(Case):
                              input=HEADER_ALONE)
 
     def test_readme_lines_work_as_printed(self):
-        """They install, compile installed_program.c and run it.
+        """They install, and compile and run installed_program.c.
 
         Tolerance 5e-3: (1 + 2 L) 32 sqrt(T) u as in test_properties.c, T = 584 products, logits L up to 50, times the
         largest entry, at most 8."""
@@ -161,8 +161,8 @@ class Module(Case):
         self.assertIn("w_qkv [3C, C]", self.run_readme(python=True, settings=settings))
 
     def test_python_equals_the_program(self):
-        """To the bit, for each golden vector and form.  One thread: bits of a product depend on BLAS's threads, and
-        clang's OpenMP is not that of NumPy's BLAS."""
+        """To the bit, for each golden vector and form.  One thread, since bits of a product depend on BLAS's threads,
+        and NumPy's BLAS does not use clang's OpenMP."""
         self.check("agree", OMP_NUM_THREADS="1")
 
     def test_python_errors_are_those_of_the_program(self):
@@ -181,11 +181,11 @@ class Module(Case):
         self.check("lazy")
 
     def test_plans_are_used_again(self):
-        """After a load, after a wrong load, with several threads of its own and of Python."""
+        """After right and wrong loads, with several threads of its own or of Python."""
         self.check("plans")
 
     def test_calls_keep_no_numbers(self):
-        """Parameters changed in place, fewer parameters, two threads of Python: as a new plan."""
+        """With parameters changed in place, fewer parameters or two threads of Python, calls equal new plans."""
         self.check("calls")
 
     def test_a_child_of_fork_computes(self):
@@ -198,19 +198,19 @@ class Module(Case):
         self.check("documented")
 
     def test_the_chapter_runs_in_python(self):
-        """Each block under "Use it from Python" whose imports are installed.
+        """Runs each block under "Use it from Python" whose imports are installed.
 
         Tolerance: as in forms_are_one_function, for two sides in float."""
         self.check("chapter")
 
     def test_the_wheel_is_complete(self):
-        """It holds what its record lists, and computes; an import on a processor without a needed feature names it."""
+        """It holds what its record lists, and computes.  Without a needed processor feature, the import names it."""
         self.check("wheel", OMP_NUM_THREADS="1")
 
     @needs_pytorch
     def test_authors_weights_are_renamed(self):
-        """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code: rename.py moves each number of a checkpoint with their names
-        and shapes; it names missing, extra and misshapen tensors; two sets of weights need an option."""
+        """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code.  rename.py moves each number of a checkpoint in the authors'
+        layout.  It names missing, extra and misshapen tensors; two sets of weights need an option."""
         print(self.run_command([sys.executable, "tests/pytorch/_check_rename.py", self.here], cwd=TREE), end="")
 
 

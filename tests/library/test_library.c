@@ -1,4 +1,4 @@
-/* test_library.c -- the C interface, twicetold.h, against the forms and declarations inside; its errors; its host
+/* test_library.c -- the C interface, twicetold.h: results, descriptions, errors; the host's locale, threads and forks
  *
  * test_installed.py tests the installed library and the Python module. */
 
@@ -171,7 +171,7 @@ static char *description(const struct declaration *d)
     return text;
 }
 
-/* In JSON, in order.  Like snprintf, `describe` returns the length for any size. */
+/* A description is JSON.  Like snprintf, `describe` returns the full length for any size. */
 TESTS(operators_are_described_as_declared, operators)
 {
     const struct declaration *d = operator_at(_i);
@@ -267,7 +267,7 @@ TEST(wrong_calls_are_errors_of_one_line)
     fails_after(c.tensor[1].data = NULL, "lisa: tensor w_qkv: found no data");
 }
 
-/* Code 2 and one line, or 0 from a function without a status.  The plan stays unchanged. */
+/* A status has code 2 and one line; other functions return 0.  A loaded plan stays unchanged. */
 TEST(a_null_argument_is_bad_input)
 {
     struct caller c;
@@ -351,8 +351,8 @@ TEST(a_plan_is_loaded_again)
     close_caller(&c);
 }
 
-/* Each request for memory fails in turn, and after a failed load each request of the next load.  A later load succeeds,
- * y is equal to the bit, and nothing leaks. */
+/* Each request for memory fails in turn; after each failed load, also each request of the next load.  A later load
+ * succeeds, y is equal to the bit, and nothing leaks. */
 TESTS(lack_of_memory_is_code_one, operators)
 {
     struct caller c;
@@ -418,7 +418,7 @@ static bool set_locale_with_comma(void)
     return made;
 }
 
-/* In options (0.5, 1.5G) and in all descriptions. */
+/* Tests options (0.5, 1.5G) and all descriptions. */
 TEST(decimal_comma_of_the_locale_is_ignored)
 {
     char *before[OPERATORS] = {NULL};
@@ -451,7 +451,7 @@ static size_t bytes_with(struct caller *c, int threads)
     return bytes;
 }
 
-/* At most PLAN_THREADS.  The number of threads follows from the plan's bytes, which grow with it. */
+/* At most PLAN_THREADS.  The plan's bytes, which grow with its threads, show their number. */
 TEST(default_threads_are_those_of_openmp)
 {
     struct caller c;
@@ -480,7 +480,7 @@ TEST(default_threads_are_those_of_openmp)
     close_caller(&c);
 }
 
-/* Five numbers each by functions that start OpenMP threads: a plan, image_fit, random_fill_normal, tokens_make. */
+/* Five numbers by each of four functions with OpenMP threads: a plan, image_fit, random_fill_normal, tokens_make. */
 enum { NUMBERS = 20, MANY = 70000 };
 static real *numbers_of_threads(void)
 {
@@ -550,7 +550,7 @@ static bool rejects_two_threads(void *data)
         && !strncmp(anew.message, line, strlen(line));
 }
 
-/* After fork, several threads are an error if a plan used them before; one thread runs. */
+/* If a plan used several threads before a fork, they are an error in the child; one thread is not. */
 TEST(threads_of_the_parent_are_an_error_after_fork)
 {
     struct inherited i;

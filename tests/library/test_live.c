@@ -80,11 +80,11 @@ TESTS(forms_in_webassembly_equal_forms_here, missing ? 1 : (int)vectors.gl_pathc
     golden_close(&g);
 }
 
-/* A scene on a small grid.  Its kernel makes channels `first` to `first` + `channels` of y. */
+/* A scene on a small grid.  Its kernel makes `channels` channels of y, from `first` on. */
 struct scene {
     const char *name, *settings;
     size_t first, channels;
-    const char *map;            /* tensor whose last rows make the value; "": x is the value */
+    const char *map;            /* tensor whose last rows make the value; "": channel 1 of x is the value */
 };
 
 static const struct scene scene[] = {
@@ -116,8 +116,7 @@ static void open_scene(struct golden *g, const struct scene *s, const char *path
     unlink(path);
 }
 
-/* Sets random values v [N][channels] through the map's rows that make them, or in channel 1 of x, which only u4
- * reads. */
+/* Sets random values v [N][channels]: through random rows of the map, or in channel 1 of x, which only u4 reads. */
 static void set_random_values(real *v, struct golden *g, const struct scene *s, uint64_t seed)
 {
     size_t N = g->x->size[1], C = g->x->size[2];
@@ -141,7 +140,7 @@ static void set_random_values(real *v, struct golden *g, const struct scene *s, 
         }
 }
 
-/* Updates the largest |y - kernel v| and the error for a tolerance of 1. */
+/* Updates the largest error |y - kernel v| and the unit of the tolerance. */
 static void compare(double *error, double *unit, const struct golden *g, const struct scene *s, const real *kernel,
                     const real *v, const real *y)
 {
@@ -155,8 +154,8 @@ static void compare(double *error, double *unit, const struct golden *g, const s
     worse(unit, largest(y, N * width) + (double)N * largest(kernel, N * N) * largest(v, N * E));
 }
 
-/* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel by the fast form in
- * node.  Tolerance: properties.h, relative to y's largest entry plus N products with the kernel's. */
+/* y = kernel v for N + 3 random v, which determine the kernel.  The naive form here makes y, the fast form in node the
+ * kernel.  Tolerance: properties.h, relative to y's largest entry plus N products of the kernel's and v's. */
 TESTS(kernel_of_a_live_figure_gives_y, missing ? 1 : (int)COUNT(scene))
 {
     const struct scene *s = &scene[_i];

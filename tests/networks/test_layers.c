@@ -1,7 +1,7 @@
 /* test_layers.c -- each layer computes its equation of reference/networks/layers/layers.h
  *
  * A layer has one form, so this file restates its equation: in double, by coordinates, one output at a time.
- * test_properties.c tests the properties of all operators for layers, too. */
+ * test_properties.c tests layers like operators. */
 
 #include "../support/roundoff.h"
 #include "../../reference/networks/layers/layers.h"
@@ -41,7 +41,7 @@ static double x_at(const struct input *t, size_t b, const ptrdiff_t place[GRID_A
     return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
 }
 
-/* The coordinates of entry m of output n's window. */
+/* `from`: the coordinates of entry m of output n's window. */
 static void window_place(ptrdiff_t from[GRID_AXES], const grid *out, size_t n, size_t m, const size_t size[],
                          const size_t stride[], const size_t pad[])
 {
@@ -364,7 +364,7 @@ TEST(whole_offsets_shift_the_plane)
     }
 }
 
-/* NaN offsets give NaN; huge ones read zeros. */
+/* NaN offsets give NaN; huge offsets read zeros. */
 TEST(nan_offsets_give_nan)
 {
     struct fixture t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
@@ -376,7 +376,8 @@ TEST(nan_offsets_give_nan)
 /* ---- relations between layers -------------------------------------------------------- */
 
 /* HiLo, Sec. 4.2.  With positive weights and equal tokens, outputs are equal; with a zero-padded convolution they are
- * smaller at an edge and smallest at a corner.  A token reaches itself, or 3 x 3.  Tolerance: 32 sqrt(T) u, T = 128. */
+ * smaller at an edge and smallest at a corner.  A token changes its own output, or with the convolution 3 x 3 outputs.
+ * Tolerance: 32 sqrt(T) u, T = 128. */
 TEST(zero_padding_reveals_the_border)
 {
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
@@ -415,7 +416,7 @@ TEST(identity_batch_norm_changes_no_bit)
     equal(fixture_run(&t, "layer", 2), t.x, t.outputs);
 }
 
-/* Exactly: equal channels equal their mean.  37 is no multiple of a vector. */
+/* Exact, since equal channels equal their mean.  37 is no multiple of a vector. */
 TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct fixture t = fixture("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");

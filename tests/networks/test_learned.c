@@ -1,7 +1,7 @@
 /* test_learned.c -- trained networks give PyTorch's logits
  *
- * tests/pytorch/train.py trained five tiny networks, one per operator, on Fashion-MNIST; weights and logits are in
- * tests/golden/learned/.  Without the data set the tests are skipped. */
+ * tests/pytorch/train.py trained a tiny network per operator on Fashion-MNIST; weights and logits are in
+ * tests/golden/learned/.  Without the data set, tests are skipped. */
 
 #include "../support/roundoff.h"
 #include "../../reference/io/images.h"
@@ -89,8 +89,8 @@ static double margin(const real *logits)
 }
 
 /* Tolerance: roundoff.h's bounds with the network's T and kappa, 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u.  A
- * class may differ only if PyTorch's two largest logits are nearer than twice the former, as in fewer than 2 % of
- * images. */
+ * class may differ only if PyTorch's two largest logits are nearer than twice the former times the largest logit, as in
+ * fewer than 2 % of images. */
 TESTS(trained_networks_equal_pytorch, COUNT(operators))
 {
     struct trained t;

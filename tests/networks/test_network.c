@@ -60,7 +60,7 @@ static struct network ready(const struct small *s, const char *form_name, int th
 static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
 static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
 
-/* The logits; a run allocates nothing. */
+/* Returns the logits; the run must allocate nothing. */
 static real *run(struct network *n, const real *x)
 {
     real *y = zeros(logits_of(n));
@@ -78,7 +78,8 @@ static double bound(struct network *n, const real *x, const real *y)
     return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
 }
 
-/* Independent errors exceed 8 root mean squares once in 10^14 times; the largest y is at least its root mean square. */
+/* Independent errors exceed 8 root mean squares less than once in 10^14 times.  The largest y is at least the root mean
+ * square. */
 #define SAFE 8
 
 /* ---- PyTorch ------------------------------------------------------------------------ */
@@ -177,8 +178,8 @@ static double farthest(struct answers *a)
     return most;
 }
 
-/* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 added, |N(0, 1)| / 8 for boxes
- * and variances. */
+/* networks_equal_pytorch detects wrong numbers in any tensor of any step: N(0, 1) / 8 is added, |N(0, 1)| / 8 to
+ * variances, one |N(0, 1)| / 8 to all edges of boxes. */
 TESTS(every_weight_of_a_network_counts, COUNT(golden))
 {
     struct answers a;
@@ -235,7 +236,7 @@ TESTS(profile_kinds_sum_the_steps, COUNT(small))
     network_release(&n);
 }
 
-/* The block that chapter 7 counts by hand, and the one that it stands for: 4 channels on 2 x 2 tokens, 384 on 14 x 14. */
+/* The block that chapter 7 counts by hand, 4 channels on 2 x 2 tokens, and LITv2-S's own, 384 channels on 14 x 14. */
 TEST(networks_by_hand)
 {
     static const struct { struct network_request request; size_t parameters[4], multiply_adds[4]; } hand[] = {
@@ -330,8 +331,8 @@ TEST(networks_reject_wrong_requests)
 
 /* ---- properties -------------------------------------------------------------------------- */
 
-/* The fast forms with one to three threads give the naive forms' logits; the same bits after another input, with
- * scratch overwritten, and in a second network; x stays.  network_bytes predicts the peak of memory, to the byte. */
+/* With one to three threads, the fast forms give the naive forms' logits.  Their bits do not change after another
+ * input, after scratch is overwritten, or in a second network; x stays.  network_bytes predicts the peak of memory. */
 TESTS(networks_agree_repeat_and_state_their_bytes, COUNT(small))
 {
     const struct small *s = &small[_i];
@@ -367,7 +368,7 @@ TESTS(networks_agree_repeat_and_state_their_bytes, COUNT(small))
         }
 }
 
-/* All logits of its image become NaN; no bit of another image's changes. */
+/* All logits of NaN's image become NaN; no bit of another image's logits changes. */
 TESTS(nan_reaches_the_logits_of_its_image, 2 * COUNT(small))
 {
     struct network n = ready(&small[_i / 2], form[_i % 2], 1);
@@ -406,8 +407,6 @@ TESTS(network_tables_are_consistent, table_count())
     }
 }
 
-/* ---- photographs ------------------------------------------------------------------------- */
-
 /* ELSA's public code: ELSASwinBlock passes qk_scale=1; no published model uses the default, 1/sqrt(c). */
 TEST(published_elsa_models_state_a_scale_of_one)
 {
@@ -423,6 +422,8 @@ TEST(published_elsa_models_state_a_scale_of_one)
         network_release(&n);
     }
 }
+
+/* ---- photographs ------------------------------------------------------------------------- */
 
 /* A grey picture with pixels fill(p), prepared by a recipe for a network of side x side pixels. */
 static real *prepared(size_t rows, size_t columns, real (*fill)(size_t p), const struct photo_recipe *recipe,
@@ -447,8 +448,8 @@ static real square(size_t p)
     return row < frame || row >= end || column < frame || column >= end;
 }
 
-/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.  A black square in a white frame is
- * all black if the frame is as wide as the recipe crops, but not if wider.  Tolerance: 16 u over the deviation. */
+/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.  If the white frame is as wide as the
+ * recipe crops, the result is all black; if wider, it is not.  Tolerance: 16 u. */
 TEST(photographs_are_prepared_as_their_authors_do)
 {
     static const struct { const char *name; size_t side, covered; } model[] = {
@@ -477,7 +478,7 @@ TEST(photographs_are_prepared_as_their_authors_do)
     within("ramps", worst, 16 * UNIT_ROUNDOFF);
 }
 
-/* For a network of one channel, within 16 u.  The message about a file that is no PNG names it. */
+/* A network of one channel gets the mean, within 16 u.  The message about a file that is no PNG names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
 {
     static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};

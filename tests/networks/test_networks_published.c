@@ -22,7 +22,7 @@ struct variant {
 
 static const char *or_null(const char *text) { return strcmp(text, "-") ? text : NULL; }
 
-/* Part `which` of a cell with parts separated by | or +, or its last part. */
+/* Part `which` of a cell with parts separated by | or +; the last part if there are fewer. */
 static const char *part_of(char text[160], const struct tsv *t, const char *name, int which)
 {
     const char *at = tsv_cell(t, name);
@@ -103,7 +103,7 @@ static const struct network_table *varied(const struct network_table *base, cons
 
 struct count { double parameters, bare, norms; };
 
-/* LiSA's Tab. 3 counts N log2 N for a transform and nothing for products of spectra. */
+/* LiSA's Tab. 3 counts N log2 N for a transform, and does not count products of spectra. */
 static double flops_of(const struct form *form, const struct problem *p)
 {
     if (p->declaration == &lisa) {
@@ -237,7 +237,7 @@ TESTS(printed_networks_are_counted_by_their_tables, COUNT(files))
     ck_assert(follow > 0 && checked > follow);
 }
 
-/* Except networks trained here, and "w/ conv", whose convolution the paper does not specify. */
+/* Except networks trained here, and "w/ conv", a convolution that the paper does not specify. */
 TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {

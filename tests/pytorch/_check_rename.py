@@ -115,7 +115,7 @@ PUBLISHED = {
 
 
 def filled(layout):
-    """Distinct numbers, also in float32."""
+    """Numbers that are distinct within each tensor, also in float32."""
     tensors, start = {}, 1
     for name, shape in layout:
         tensors[name] = torch.arange(start, start + math.prod(shape), dtype=torch.float32).reshape(shape)
@@ -135,7 +135,7 @@ def whole_networks():
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        unread = 147504 if name == "swin-t" else 0          # unread by windows, in tables of the plane
+        unread = 147504 if name == "swin-t" else 0          # entries that windows do not read
         assert networks.parameters(steps) == learned + unread, name
 
 
@@ -171,7 +171,7 @@ def values():
     table, rb = ours["stage4.block1.mixer.rpe"], theirs[f"{last}.rb"]
     assert all(table[p, h] == rb[h, p] for p in (0, 5, 168) for h in (0, 7, 23))
     Q, first = 256, "layers.2.blocks.1.attn"
-    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key, value, as in our order
+    for rows in (slice(0, Q), slice(Q, 2 * Q), slice(2 * Q, None)):     # query, key, value: our order
         assert ours["stage3.block2.mixer.w_qkv"][rows].equal(theirs[f"{first}.pre_proj.weight"][rows, :, 0, 0])
     assert ours["stage3.block2.mixer.ghost_add"][7, 7 * 3 + 2] == theirs[f"{first}.ghost_head"][0, 7, 3, 2]
     assert ours["stage3.block2.mixer.mix_w"][49 * 2 + 5, 9] == theirs[f"{first}.attn.2.weight"][49 * 2 + 5, 9, 0, 0]
@@ -188,7 +188,7 @@ def values():
 
 
 def every_number_arrives():
-    """Once each; entries that windows do not read are zeros."""
+    """Each number arrives once; entries that windows do not read are zeros."""
     for name in ("litv2-s", "elsa-swin-t", "swin-t"):
         theirs, steps = small(name)
         ours, _ = rename.renamed(name, steps, theirs)
@@ -211,7 +211,7 @@ def errors():
 
 
 def command():
-    """Converts a checkpoint to a file; writes none for a wrong checkpoint."""
+    """The command writes no file for a wrong checkpoint."""
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 

@@ -3,10 +3,10 @@
     python3 tests/pytorch/OPERATOR.py [FOLDER]      writes golden vectors (default: into tests/golden)
 
 OPERATOR.py has an operator's literal form, by the equations of the paper, and the forms that figures/bench/versus.py
-times (TIMED, timed_inputs, timed).  A golden vector is the literal form's result in float64, for inputs that float32
-holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table (in a network, their
-paths); y_expected is the result; __metadata__ has the operator and its options.  A file with equal inputs and results
-that agree to 1e-13 is kept, since libraries differ in the last bits.
+times (TIMED, timed_inputs, timed).  A golden vector has inputs that float32 holds exactly, so it serves both
+precisions, and the literal form's result in float64.  Tensors have the names of the operator's table (in a network,
+their paths); y_expected is the result; __metadata__ has the operator and its options.  A file with equal inputs and
+results that agree to 1e-13 is kept, since libraries differ in the last bits.
 """
 
 import json
@@ -41,7 +41,7 @@ def inputs(seed, rows):
 
 
 def around(tokens, C, extra, biases=True, projection=True, batch=1, maps=None):
-    """Rows of x, of the map to query, key and value, of an operator's extra tensors, and of the output's map."""
+    """Rows (name, shape, fan-in) of x, w_qkv and b_qkv, an operator's extra tensors, w_o and b_o."""
     out = maps or 3 * C
     return [("x", (batch, tokens, C), 1), ("w_qkv", (out, C), C), *[("b_qkv", (out,), C)] * biases, *extra,
             *[("w_o", (C, C), C)] * projection, *[("b_o", (C,), C)] * (projection and biases)]
@@ -109,7 +109,7 @@ def attention(q, k, v, bias=None):
 
 
 def scaled_queries(q, k, v, bias=None):
-    """The same; scales the queries, which are fewer than the scores."""
+    """The same, but scales the queries, which are fewer numbers than the scores."""
     scores = q * q.shape[-1] ** -0.5 @ k.transpose(-1, -2)
     return (scores if bias is None else scores + bias).softmax(-1) @ v
 
@@ -118,7 +118,7 @@ LIBRARY = getattr(F, "scaled_dot_product_attention", None)      # not in every P
 
 
 def with_attentions(forms):
-    """forms(attend) is a dictionary of functions; joins those for scaled queries and for PyTorch's attention."""
+    """Joins the dictionaries forms(attend) for scaled queries and for PyTorch's attention."""
     library = forms(LIBRARY).items() if LIBRARY else ()
     return {**forms(scaled_queries), **{f"{name}, library's attention": way for name, way in library}}
 
@@ -154,7 +154,7 @@ def read(path):
 
 
 def same(old, new):
-    """True if two files differ at most in the last bits of the answers."""
+    """True if two files are equal, except that answers differ by at most 1e-13 of the largest."""
     start = 8 + struct.unpack("<Q", new[:8])[0]
     if len(old) != len(new) or old[:start] != new[:start]:
         return False

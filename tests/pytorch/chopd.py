@@ -67,7 +67,7 @@ def chopd(t, case):
 # ---- timed forms: pooling of planes [B, R, H, W] over the boxes ----
 
 def positions(low, high, size):
-    """Edges around each token of an axis, as positions in a table of running sums, [R, G, size] each."""
+    """Both edges around each token of an axis, as positions in a table of running sums, [R, G, size] each."""
     at = torch.arange(size, dtype=low.dtype) + 0.5
     return (low[..., None] + at).clamp(0, size), (high[..., None] + at).clamp(0, size)
 
@@ -80,7 +80,7 @@ def overlaps(low, high, size):
 
 
 def weights_of(boxes, mix):
-    """A box's weight in the mix over its area."""
+    """Each box's weight in the mix, divided by its area."""
     y0, x0, y1, x1 = boxes.unbind(-1)
     return mix / ((y1 - y0) * (x1 - x0))
 
@@ -104,8 +104,8 @@ def corners(boxes, mix, grid):
 
 
 def gathered(boxes, mix, grid):
-    """Running sums along one axis, then the other, each box with its own table.  Gathers whole rows: one for an edge
-    between tokens, two for an edge inside a token.  One image."""
+    """Running sums along the height, a table per component, then along the width, a table per box.  Gathers whole rows:
+    one per edge if all edges lie between tokens, otherwise two.  One image."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     whole = bool((boxes == boxes.floor() + 0.5).all())
@@ -135,7 +135,7 @@ def gathered(boxes, mix, grid):
 
 
 def matrices(boxes, mix, grid):
-    """The means along an axis as a matrix; the cost per token grows with the side of the grid."""
+    """Means along each axis as a product with a matrix; the cost per token grows with the side of the grid."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     down = weights_of(boxes, mix)[:, :, None, None] * overlaps(y0, y1, height)
@@ -178,7 +178,7 @@ def timed_inputs(case, draw):
 
 
 def given(case, x):
-    """The argument of a timed form, made before timing."""
+    """x as the argument of a timed form; made before timing."""
     return planes(x, case["grid"]).contiguous() if "programs" in case else x
 
 
@@ -227,7 +227,7 @@ def chopd_inputs(seed, case):
 WHOLE = [(-0.5, -0.5, 0.5, 0.5), (-1.5, -2.5, 1.5, 0.5)]           # whole tokens
 EDGES = [(-1.25, -0.625, 0.875, 2.375), (-2.125, 0.25, 3.0, 1.875)]
 NARROW = [(-0.25, -0.375, 0.125, 0.25), (0.375, -1.0, 0.625, 1.0)]  # inside a token, and across its border
-OUTSIDE = [(2.5, -4.0, 4.25, -1.625), (-40.0, -40.0, -20.5, -30.0)]    # outside the grid for some tokens, for all
+OUTSIDE = [(2.5, -4.0, 4.25, -1.625), (-40.0, -40.0, -20.5, -30.0)]    # off the grid for some tokens; for all
 HUGE = [(-30.0, -30.0, 30.0, 30.0), (-3.125, -30.0, -1.0, 0.5)]
 
 DEFAULT = {"B": 1, "activation": "gelu", "size": 7}

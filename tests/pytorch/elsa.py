@@ -35,7 +35,7 @@ def final(t, q, k, kernel, dilation, heads, scale):
 
 
 def algorithm_1(t, attention, v, dilation=1, power=1, gamma=1, by_block=False):
-    """[B, C, H, W]: filters of channels, made from those of heads, applied to the values."""
+    """[B, C, H, W]: makes the channels' filters from the heads' attention, and applies them to the values."""
     heads = attention.shape[1]
     head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
     filters = attention.unsqueeze(2 if by_block else 1)         # [B, h, 1, ...] or [B, 1, h, ...]
@@ -114,7 +114,7 @@ def elsa(t, case, apply=algorithm_1):
     return project(t, tokens(y))
 
 
-# ---- cheaper: a corrected Algorithm 4 for the weights; one neighbour at a time for Algorithm 1 ----
+# ---- cheaper: weights by a corrected Algorithm 4, Algorithm 1 one neighbour at a time ----
 
 def both_maps(t):
     """rk and rq as one 1 x 1 convolution, [2 h K K, C, 1, 1]: the token's term of a logit, then its neighbour's."""
@@ -172,7 +172,7 @@ def exponentials(case):
 
 
 def view(plane, kernel, shape, *axes):
-    """A strided view of planes padded with zeros; each axis of the shape steps along some of their axes."""
+    """A strided view of planes padded with zeros.  An axis of the view steps along the planes' axes in `axes`."""
     padded = F.pad(plane, (kernel // 2,) * 4)
     return padded.as_strided(shape, [sum(padded.stride(a) for a in steps) for steps in axes])
 
@@ -188,7 +188,7 @@ def timed(case, t):
         q, k, v = planes(F.linear(x, t["w_qkv"]), case["grid"]).chunk(3, 1)
         return project(t, tokens(algorithm_1(t, algorithm_4(t, q * k, maps, shift).softmax(2), v)))
 
-    def views(x):       # neighbourhoods are views, which torch.compile reads in the loops that sum
+    def views(x):       # neighbourhoods are views; torch.compile makes loops that read them while they sum
         q, k, v = F.linear(x[0], t["w_qkv"]).t().reshape(3, -1, len(x[0]))
         own, other = (rk_rq @ (q * k)).reshape(2, heads, *near)
         logits = own + rb + view(other, kernel, (heads, *near), (0,), (1, 3), (2, 4), (3,), (4,))

@@ -34,7 +34,7 @@ def low(t, plane, s, count, pooled_queries, attend):
 
 
 def shares(case):
-    """Heads of Hi-Fi and of Lo-Fi."""
+    """The numbers of heads of Hi-Fi and Lo-Fi."""
     far = case["heads"] if case["window"] == 1 else math.floor(case["alpha"] * case["heads"])
     return case["heads"] - far, far
 
@@ -69,7 +69,7 @@ def exponentials(case):
 
 
 def merged(t, x, case, attend, first):
-    """One projection by h_qkv and l_q; scores of windows as sums; means of slices."""
+    """h_qkv and l_q are one projection; windows use sums instead of products of matrices; means add slices."""
     (near, far), s, heads = shares(case), case["window"], case["heads"]
     (height, width), c = case["grid"], case["C"] // heads
     hd, split = near * c, (-1, height // s, s, width // s, s)
@@ -89,7 +89,7 @@ def merged(t, x, case, attend, first):
 
 
 def packed(w, rows):
-    """A function that multiplies about this many rows by a weight, repacked now; torch.compile does not take it."""
+    """A function that multiplies about this many rows by w, repacked now.  torch.compile rejects it."""
     ready = torch.ops.mkldnn._reorder_linear_weight(w, rows)
     return lambda x: torch.ops.mkldnn._linear_pointwise(x, ready, None, "none", [], "")
 

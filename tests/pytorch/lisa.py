@@ -32,7 +32,7 @@ def unit_heads(t, x, heads):
 
 
 def gather(query, key_side, value_side):
-    """The last einsum of both figures; both sides are [B, h, N, c, D]."""
+    """The last sums of both figures; key_side and value_side are [B, h, N, c, D]."""
     structure = torch.einsum("bhnc,bhncd->bhnd", query, key_side)
     return torch.einsum("bhnd,bhnkd->bhnk", structure, value_side)
 
@@ -52,7 +52,7 @@ def equation_5(t, q, k, v, grid):
 
 
 def equation_6_or_7(t, q, k, v, grid):
-    """Fig. 6 with an RPE per channel; ba is optional, as in Eq. 5."""
+    """As equation_5 with a table per channel for the key; ba is optional in both."""
     k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
     return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
@@ -61,7 +61,7 @@ def equation_6_or_7(t, q, k, v, grid):
 # ---- Tab. 3c: Eq. 10 with kernels of a few tokens ----
 
 def local_kernels(t, q, k, v, grid, kernel):
-    """Flips the kernel, since conv1d, conv2d and conv3d do not; they pad with zeros."""
+    """Convolutions padded with zeros.  Flips the kernel, since conv1d, conv2d and conv3d do not."""
     batch, heads, tokens, c = q.shape
     convolve = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[len(grid)]
     ends = tuple(range(-len(grid), 0))
@@ -82,7 +82,7 @@ def local_kernels(t, q, k, v, grid, kernel):
 # ---- Fig. 7, on the axes of the grid ----
 
 def equation_10(t, q, k, v, grid, size=None):
-    """Tables of the grid, or of a larger size.  Without the size irfftn would drop the last token of an odd axis."""
+    """Tables have the grid's size or a larger `size`.  irfftn needs it, or would drop a token of an odd last axis."""
     size, middle = size or grid, tuple(range(2, 2 + len(grid)))
 
     def spectrum(a, grid=grid):
@@ -124,15 +124,15 @@ def timed_inputs(case, draw):
 
 
 def transforms(case):
-    """Multiply-adds that the fast form's formula counts for its transforms, and what they are with sides of 56 = 7 x 8:
-    multiply-adds and additions.  A transform of 7 numbers takes 36 and 30, one of 8 takes 8 and 44."""
+    """The transforms' multiply-adds by the fast form's formula; their true multiply-adds and additions for sides of 56
+    = 7 x 8.  A transform of 7 numbers takes 36 and 30, one of 8 takes 8 and 44."""
     C, N, lines = case["C"], math.prod(case["grid"]), sum(case["grid"])
     planes = 2 * C * (1 + case["sizes"]["D"] // 2)
     return planes * 2.5 * N * math.log2(N), planes * lines * (8 * 36 + 7 * 8), planes * lines * (8 * 30 + 7 * 44)
 
 
 def as_kernel(table, grid):
-    """Eq. 7's table of offsets as a kernel of twice the grid, a fast size: a correlation is a flipped convolution."""
+    """Eq. 7's table of offsets as a kernel of twice the grid, flipped, since Eq. 7 correlates and Eq. 10 convolves."""
     height, width = grid
     table = table.unflatten(0, (2 * height - 1, 2 * width - 1)).flip(0, 1)
     edges = (0, 0) * (table.dim() - 2) + (0, 1, 0, 1)
@@ -160,7 +160,7 @@ def timed(case, t):
     ba, bb = (bias.unflatten(1, (-1, 2)).transpose(0, 1)[:, :, None, None] for bias in (t["ba"], t["w_o"] @ t["bb"]))
 
     def paired(x):
-        """Channels first, precomputed spectra, output projected with the value, two latents at a time."""
+        """Channels come first, spectra are precomputed, W_o is in the value's map, two latents share a transform."""
         q, k, v = F.linear(x[0], through).t().reshape(3, C, height, width)
         q, k = F.normalize(q, dim=0), F.normalize(k, dim=0)
         k, v = torch.fft.fft2(k, s=size), torch.fft.fft2(v, s=size)

@@ -1,4 +1,4 @@
-"""Self-attention (Vaswani et al. 2017), literally and as it is timed; see _golden.py.
+"""Self-attention (Vaswani et al. 2017), literally and as timed; see _golden.py.
 
 Windows and their shift: Liu et al. 2021; the ghost head: Zhou et al. 2021, App. C.  In the cases "public" y_expected
 comes from a table as Swin's public code stores it, and rpe is this table, converted as in rename.py.
@@ -16,7 +16,7 @@ from lisa import toeplitz
 
 
 def bias(t, grid, heads, window=None, shift=0):
-    """[1 or windows, h, M, M]: the table's entry for each offset, and -inf across a seam; or None."""
+    """[1 or windows, 1 or h, M, M]: the table's entry for each offset, and -inf across a seam; None without both."""
     parts = []
     if "rpe" in t:
         table, near = t["rpe"].expand(-1, heads), grid
@@ -32,7 +32,7 @@ def bias(t, grid, heads, window=None, shift=0):
 
 
 def msa(t, x, grid, heads, window=None, shift=0, attend=attention, ready=None):
-    """All tokens to all, or in windows of a plane that is rolled and rolled back; `ready` is a precomputed bias."""
+    """All tokens attend to all, or within windows of a rolled plane; `ready` is a precomputed bias."""
     added = bias(t, grid, heads, window, shift) if ready is None else ready
     if not window:
         return join_heads(t, attend(*split_heads(t, x, heads), added))
@@ -48,7 +48,7 @@ def rolled(plane, by):
 
 
 def ghosted(t, x, grid, heads, power, gamma, by_block):
-    """Weights of heads become weights of channels, [B, C, N, N]."""
+    """The heads' weights become channels' weights, [B, C, N, N], by the ghost head."""
     q, k, v = split_heads(t, x, heads)
     c = q.shape[-1]
     logits = q @ k.transpose(-1, -2) / c ** 0.5
@@ -67,8 +67,8 @@ def ghosted(t, x, grid, heads, power, gamma, by_block):
 
 
 def of_windows(table, grid, edge):
-    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to one of the plane, by key minus query:
-    reversed along both axes, surrounded by zeros that windows do not read."""
+    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to one of the plane, by key minus query.
+    Reverses both axes, and adds zeros that windows do not read."""
     inner, (rows, columns) = 2 * edge - 1, grid
     whole = table.new_zeros(2 * rows - 1, 2 * columns - 1, table.shape[-1])
     whole[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1] = \

@@ -23,7 +23,7 @@ from _golden import LIBRARY, around, attention, axes, planes, random_numbers, sc
 
 # ---- layers -----------------------------------------------------------------
 #
-# A layer on tokens [B, N, C] of a grid: tensors (name, shape, fan), function, channels and grid of the result.
+# A layer on tokens [B, N, C] of a grid: tensors (name, shape, fan-in), function, channels and grid of the result.
 
 Layer = namedtuple("Layer", "tensors run C grid")
 
@@ -318,7 +318,7 @@ def chopd_former(widths, depths, heads, classes, kind="chopd"):
 
 # ---- from a table to steps, parameters and numbers ---------------------------
 
-# `grid` is that of the step's input; `stage` the number of the stage that ends there, or 0.
+# `grid` is that of the step's input; `stage` is the number of the stage that ends with the step, or 0.
 Placed = namedtuple("Placed", "path move layer stage step grid")
 
 
@@ -352,12 +352,11 @@ def shapes(steps):
 
 
 def parameters(steps):
-    """Learned numbers, without a batch norm's mean and variance."""
+    """Counts learned numbers: all but a batch norm's mean and variance."""
     return sum(math.prod(shape) for path, shape in shapes(steps).items() if not path.endswith(("mean", "var")))
 
 
 def tensors_of(each, t):
-    """A step's tensors by name."""
     return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
 
 
@@ -436,8 +435,8 @@ def network(name, widths=None, depths=None, heads=None, classes=1000):
 
 # ---- timed forms: one image of 224 x 224 pixels ----------------------------------
 #
-# literal: the layers of the authors' public modules: ELSA unfolds its values and makes all filters, Swin cuts windows,
-# LITv2 merges by grid_sample.  best: the fastest that we found in PyTorch.
+# literal: as the authors' public modules: ELSA unfolds its values and makes all filters, Swin cuts windows, LITv2
+# merges by grid_sample.  best (ELSA only): the fastest that we found in PyTorch.
 
 TIMED = {name: dict(operator="network", network=name, grid=SQUARE, C=3, options={},
                     programs={"ours": f"figures/bench/networks-profile seconds {name} fast - 1"})
@@ -458,7 +457,7 @@ def asked(case, t):
 
 
 def deform_by_library(t, grid):
-    """By grid_sample, where -1 and 1 are the centres of the first and last token.  Folds the norm into the map."""
+    """deform by grid_sample, where -1 and 1 are the centres of the first and last token; the map includes the norm."""
     tap = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     first = torch.stack(torch.meshgrid(*(2.0 * torch.arange(n // 2) for n in grid), indexing="ij"), -1)
     first, scale = first + tap[:, None, None], torch.tensor([2 / (n - 1) for n in grid[::-1]])

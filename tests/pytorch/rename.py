@@ -37,14 +37,14 @@ VALUE_FIRST = Layout(lambda shape: shape, lambda value: value.roll(-(value.shape
 
 
 def of_window(shape):
-    """Offsets on a square plane, key minus query, stored for a 7 x 7 window, query minus key."""
+    """Ours: a square plane's table, by key minus query.  Theirs: a window's, at most 7 x 7, by query minus key."""
     side = (edge(shape[0]) + 1) // 2
     inner = min(7, side)
     return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
 
 
 def map_of(weight, bias, theirs, layout=SAME, of_bias=SAME):
-    """A weight and its bias."""
+    """Rows of a weight and its bias."""
     return {weight: (theirs + ".weight", layout), bias: (theirs + ".bias", of_bias)}
 
 
@@ -77,7 +77,7 @@ SWIN = {
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", of_window),
 }
-# The projections of ELSA and its windows have equal names.
+# ELSA's checkpoints use one name for two layouts of projections.
 PROJECTIONS = {
     "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", PIXEL),
     "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", VALUE_FIRST, VALUE_FIRST),
@@ -124,7 +124,7 @@ def renamed(name, steps, checkpoint):
     return ours, wrong
 
 
-# Keys of the last step's weights, and of their moving average.
+# Keys that may hold the last step's weights, or their moving average.
 SETS = {"--raw": ("model", "state_dict"), "--ema": ("model_ema", "state_dict_ema")}
 
 

@@ -1,6 +1,6 @@
 """Golden vectors for kernels and tables on another grid, by PyTorch's interpolation; see _golden.py.
 
-x is a kernel [from, channels] or a table, y_expected the same on the other grid.
+x is a kernel or a table [entries, channels]; y_expected is the same on another grid.
 """
 
 import torch

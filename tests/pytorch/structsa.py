@@ -70,7 +70,7 @@ def filters(h, kernel):
 
 
 def virtual(t, x, grid, strides, heads, hk, hv):
-    """Unscaled queries [B, h, N, c]; keys and values [B, h, c, D J] by these filters."""
+    """Unscaled queries [B, h, N, c]; keys and values [B, h, c, D J], convolved with hk and hv."""
     q, k, v = planes(F.linear(x, t["w_qkv"], t.get("b_qkv")), grid).chunk(3, 1)
     padding = tuple(n // 2 for n in hk.shape[2:])
     key, value = (F.conv2d(plane.contiguous(), h, stride=strides, padding=padding, groups=plane.shape[1])
@@ -106,7 +106,7 @@ def timed(case, t):
         q, k, v = virtual(t, x, *sizes)
         return join_heads(t, (q @ k).softmax(-1) @ v.transpose(2, 3))
 
-    def library(x):     # divides scores by the root of c
+    def library(x):     # PyTorch's attention divides scores by the root of c
         q, k, v = virtual(t, x, *sizes)
         k, v = (a.transpose(2, 3).contiguous() for a in (k, v))
         return join_heads(t, LIBRARY(q * q.shape[-1] ** 0.5, k, v))

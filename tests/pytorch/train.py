@@ -36,7 +36,7 @@ def read(part):
 
 
 def train(operator):
-    """The weights, and minutes of processor time."""
+    """Train; return the weights and the minutes of processor time."""
     images, classes = read("train")
     images = images.float()
     w = {name: tensor.requires_grad_() for name, tensor in _learned.start(operator, SEED).items()}

@@ -33,7 +33,7 @@ for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
     command -v "$tool" >/dev/null || { echo "$tool is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 done
 
-# Downloads and unpacks the libraries and their C library.
+# Downloads and unpacks the libraries and the C library.
 fetch() {
     apt=$(realpath "$build")/apt
     mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$root"
@@ -74,6 +74,6 @@ make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CF
     CHECK_LIBS='-lcheck -lsubunit -pthread' \
     LIBRARY_LIBS="-L$root/usr/lib/$triplet/openblas-openmp -lfftw3 -lfftw3f -lopenblas -lcjson -lpng -lz" \
     $targets || exit 1
-export CK_TIMEOUT_MULTIPLIER=4                                  # vectors of 16 bytes at most, -O2
+export CK_TIMEOUT_MULTIPLIER=4                                  # slower: -O2, shorter vectors
 [ "$native" ] || export EMULATED=1 CK_TIMEOUT_MULTIPLIER=10     # qemu does not bound an address space
 BUILD=$build LIMIT=${LIMIT:-1800} RUN="${qemu:+$qemu -L $root}" "${PYTHON:-python3}" tests/tools/run.py $targets

@@ -11,8 +11,8 @@ Writes into the folder OUTPUT:
                     the same in float under compute-sanitizer, if it is installed
     OPERATOR.tsv    measure: every CUDA version, with and without copies, and fast
 
-Uses the first of CUDA_VISIBLE_DEVICES.  Parts that exceed the rest of BUDGET seconds are cut short.  The exit status
-is 0 if nothing failed or there is no device.
+Uses the first of CUDA_VISIBLE_DEVICES.  Cuts short parts that exceed the rest of BUDGET seconds.  The exit status is 0
+if nothing failed, also without a device.
 """
 
 import os
@@ -52,7 +52,7 @@ def said(*words):
 
 
 def within(seconds, words, out, err=subprocess.STDOUT, **settings):
-    """Run a command for at most `seconds` and the time left; return its exit status."""
+    """Run a command for at most `seconds`, within the time left; return its exit status."""
     most = min(seconds, left())
     if most <= 0:
         return CUT_SHORT
@@ -71,7 +71,7 @@ def report(file, status, what):
 
 
 def describe(output):
-    """Write device.txt and return the device's name; exit if there is none."""
+    """Write device.txt and return its first line, the device; exit if none can be used."""
     if not os.path.exists(BUILD + "/libtwicetold-cuda.so"):
         print(f"skipped: no plug-in: {BUILD} was built without CUDA")
         sys.exit(0)

@@ -13,14 +13,15 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 #
 #     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy (for a header, the file
 #               `source:` that includes it) is compiled and linked into `suite:`; its case `case:` runs (default all).
-#               A suite of tests/exact is over the field.  Section "Instead" is the initial text of the hole,
-#               "When TEST" the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts:
+#               Suites of tests/exact compute in the field.  Section "Instead" is the initial text of the hole, "When
+#               TEST" the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts:
 #               OPERATOR CHANNELS SIZES OPTIONS`, a solution may not multiply more often on this problem than the
-#               formula; one of the wrong answers passes the tests but does.
+#               formula; one wrong answer must pass the tests and multiply more often.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
-#     measure   `truth:` is our answer; for a prediction the test requires it to 1/20.
+#               The test requires `truth:`, to a factor of at most 1.05.
+#     measure   The same, without `truth:`.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
-#               of `suite:` that then fail.  `falls:` are all of these in its case `case:`.
+#               of `suite:` that then fail.  `falls:` names all that fail in its case `case:`.
 
 import glob
 import os
@@ -84,8 +85,8 @@ class Exercise:
 
 
 class Result(NamedTuple):
-    """Of a solution: true if all tests pass at the cost of the formula; the output; the failed tests; multiplications
-    made, and those of the formula.  A failure without the last two does not compile or end."""
+    """passed: all tests pass, at the formula's cost; said: the output; failed: tests; counts: multiplications made, and
+    the formula's.  A failure without the last two does not compile or end."""
     passed: bool
     said: str
     failed: tuple = ()
@@ -95,7 +96,7 @@ class Result(NamedTuple):
 # ---- the scratch copy
 
 def make_tree(folder, exercise):
-    """Links to all sources; the file and `source:` are copies."""
+    """Make a tree of links to all sources; the exercise's file and `source:` are copies."""
     shutil.rmtree(folder, ignore_errors=True)
     for each in SOURCES:
         shutil.copytree(os.path.abspath(each), f"{folder}/{each}", copy_function=os.symlink)
@@ -105,7 +106,7 @@ def make_tree(folder, exercise):
 
 
 def region(exercise):
-    """Lines of the source, first and last line of the hole: a step without its comment, or a function's body."""
+    """The source's lines, and the hole's first and last line: a step without its comment, or a function's body."""
     file, name, *step = exercise.key("cut").replace("Step ", "").split()
     try:
         lines, first, last = weave.definition(file, name, *step)
@@ -202,7 +203,7 @@ def count(folder, exercise):
 
 
 def solve(folder, exercise, case=None):
-    """The result of the tests, and of counting if they pass."""
+    """Run the tests and, if they pass, count; return the result."""
     result = run_suite(folder, exercise, exercise.key("case") if case is None else case)
     if result.passed and exercise.key("counts"):
         counted = count(folder, exercise)
@@ -231,7 +232,7 @@ def explain(folder, exercise, result):
 # ---- answers
 
 def truth(exercise):
-    """The last word that the command prints."""
+    """Run the page's command; return the last word that it prints."""
     path = f"{BUILD}:{BUILD}/figures/bench:{BUILD}/figures/ladders:{os.environ['PATH']}"
     said = subprocess.run(["sh", "-c", "\n".join(exercise.block("Command"))], env={**os.environ, "PATH": path},
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout

@@ -6,7 +6,7 @@
 RUNS is the number of executions of `forms` in each precision; TARGETS has multiples for the others.  BUILD/corpus keeps
 inputs that reach new code, BUILD/finds inputs that find a defect.  A run with SEED is reproducible: it starts from
 tests/fuzz, with one thread and without the operands of comparisons, which may be addresses.  Each run adds a line to
-BUILD/runs.tsv: target, precision, seconds, executions, edges reached.  The exit status is 0 if nothing was found.
+BUILD/runs.tsv: target, precision, seconds, executions, edges reached.  The exit status is 0 if nothing is found.
 """
 
 import glob

@@ -27,7 +27,7 @@ FOLDER = {"float": BUILD, "double": BUILD + "/double", "exact": BUILD + "/exact"
 SETTINGS = {"address": ["BUILD=" + BUILD + "/sanitize", "WERROR=", "CFLAGS=" + os.environ.get("CHECKED", "")]}
 LOGS = {"address": "sanitize/tap/double"}
 JOBS, LIMIT, TOP = os.cpu_count(), 300, os.getcwd()
-RULES, SOURCES = {}, {}         # target: the command that makes it; object: all files that it is compiled from
+RULES, SOURCES = {}, {}         # by target: the command that makes it; by object: all files it is compiled from
 
 
 def program(build, suite):
@@ -69,7 +69,7 @@ class Mutant:
         return any(self.depends(word) for word in words if word != target and word.endswith((".o", ".a")))
 
     def word(self, word, target):
-        """Replace a word of a link command: objects that depend on the mutation are in the copy, others in TOP."""
+        """A word of a link command, with changed objects from the copy and all others from TOP."""
         if word == target or word not in RULES:
             return word
         members = RULES[word].split() if word.endswith(".a") else [word]
@@ -97,7 +97,7 @@ class Mutant:
             os.remove(to)
         if self.depends(target):
             self.make(target)
-        elif target.endswith(".py"):                            # a suite finds the sources by its link
+        elif target.endswith(".py"):                            # the link leads the suite to the copied sources
             os.symlink(os.path.join(self.copy, target[target.index("tests/"):]), to)
         else:
             os.link(target, to)
@@ -136,7 +136,7 @@ def failure(build, suite, path):
 
 
 def baseline(build, suite):
-    """The same without a mutation, unless `make test` has seen the suite pass."""
+    """Like failure(), without a mutation; runs nothing if the suite's log says that it passed."""
     path = program(build, suite)
     log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path).removesuffix('.py')}.log"
     programs = [path, f"{FOLDER[build]}/twicetold"] if path.endswith(".py") else [path]
@@ -162,7 +162,7 @@ def meet(row, copies):
         mutant = Mutant(copy, path)
         for suite in suites.split():
             targets = [program(build, suite)]
-            if targets[0].endswith(".py"):                     # a suite runs the programs of its build
+            if targets[0].endswith(".py"):                     # a Python suite runs the programs of its build
                 targets += [name for part in ("", "figures/*/", "tests/cli/", "lib/")
                             for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]

@@ -5,7 +5,7 @@
 
 Prints a line per suite, its failures and its skipped tests, and at the end "N passed, N failed, N skipped".  The exit
 status is 0 if nothing failed.  $TAP/{float,double,exact} (default $BUILD/tap/...) has the output (.log) and the results
-(.tap) of each suite.  `book` checks the pages against the results, `browser` in a browser.  A suite also fails without
+(.tap) of each suite.  `book` checks the pages against the results, `browser` their layout.  A suite also fails without
 its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest of the last
 run ($BUILD/seconds) first.
 """
@@ -37,13 +37,13 @@ GRACE = 10      # seconds for a suite to end after SIGTERM
 
 
 class Runner:
-    """Runs programs, each in its own process group, and ends all of them on an interruption."""
+    """Runs programs, each in its own process group; stop() ends all of them."""
 
     def __init__(self):
         self.running, self.stopped, self.lock = set(), False, threading.Lock()
 
     def run(self, command, log, limit=None):
-        """Run a command and append its output to a file; return its exit status, as in a shell, and its seconds."""
+        """Run a command and append its output to a file; return its exit status, as a shell does, and seconds."""
         started = time.monotonic()
         with open(log, "a") as out:
             try:

@@ -1,4 +1,4 @@
-"""test_exercises.py -- each page of chapters/exercises, by its kind (tests/tools/exercise.py)"""
+"""test_exercises.py -- tests each page of chapters/exercises by its kind (tests/tools/exercise.py)"""
 import glob
 import os
 import re
@@ -65,7 +65,7 @@ class Exercises(suite.Case):
         self.assertTrue(exercise.near(expected, found, within), f"prints '{found}', not {expected}")
 
     def test_predictions_are_what_the_commands_say(self):
-        """The command prints the number of the page.
+        """The command prints the page's `truth:`.
 
         Tolerance: that of the page, at most 1/20, since bytes depend on the length of vectors."""
         self.for_each_page("predict", self.check_prediction)

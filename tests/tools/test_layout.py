@@ -1,4 +1,4 @@
-"""test_layout.py -- which file may include which; a file belongs to the longest folder of MAY_INCLUDE that holds it"""
+"""test_layout.py -- which folder may include which; a file belongs to the innermost folder of MAY_INCLUDE"""
 import os
 import re
 import sys
@@ -11,8 +11,7 @@ CONTRACTS, RUNTIME, IO = "reference", "reference/runtime", "reference/io"
 NETWORKS, CLI, LIBRARY = "reference/networks", "reference/cli", "reference/library"
 LISA_CIRCLES = "fast/circulant.h", "fast/tuned/lisa/fft.h"
 
-# Folders, and single files of others, that a folder may include besides itself.  naive and fast never include each
-# other.
+# The folders and single files that a folder may include besides itself.  naive and fast never include each other.
 MAY_INCLUDE = {
     CONTRACTS: (RUNTIME,),
     RUNTIME: (),
