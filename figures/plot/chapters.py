@@ -877,8 +877,8 @@ def networks_profile(run):
         y = 84 + 52 * n
         steps = {row["step"]: row for row in table.where(network=name, form=form)}
         sheet.write(PROFILED[name][0], left - 10, y + 13, 14, anchor="right")
-        sheet.write(f"{PROFILED[name][2]} {form}, {seconds(float(steps['all']['time_seconds']))}", left - 10, y + 31, 12,
-                    FAINT, "right")
+        took = seconds(float(steps["all"]["time_seconds"]))
+        sheet.write(f"{PROFILED[name][2]} {form}, {took}", left - 10, y + 31, 12, FAINT, "right")
         for k, column in enumerate(("time_seconds", "multiply_adds")):
             whole, x = float(steps["all"][column]), left
             shares = {"operator": float(steps[operator][column]) / whole,
