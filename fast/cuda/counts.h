@@ -1,7 +1,7 @@
 /* counts.h -- counts the memory requests of emulated kernels
  *
- * The counts are the same on every machine.  They are exact; only the cycles of shared memory follow a model
- * (requests.h).
+ * The counts are the same on every machine.  requests.h explains how requests are grouped, and how the cycles of shared
+ * memory are modelled.
  *
  *     emulator_watch(true, 7);             count; seed 7 sets the order of threads
  *     plan_run(&plan, y, x);
@@ -24,7 +24,7 @@ struct launch_counts {
     size_t shared_bytes;                /* of a block */
     unsigned long long
         requests,                       /* instructions of a warp that access device memory */
-        sectors,                        /* of 32 bytes, per request */
+        sectors,                        /* distinct ones of 32 bytes, added over requests */
         asked,                          /* bytes that the threads access */
         touched,                        /* bytes of all distinct sectors of the launch */
         shared_requests, wavefronts,    /* cycles of shared memory without and with bank conflicts (requests.h) */

@@ -6,7 +6,7 @@
 #include "runtime.h"
 #include "../support/support.h"
 
-/* Prepares a plan on a device with a limit of `allowed` bytes (0: none). */
+/* Prepares a plan on a device with a limit of `allowed` bytes (0: that of plugin.h). */
 static status prepared(struct plan *plan, int device, size_t allowed)
 {
     *plan = (struct plan){.form = &on_the_runtime, .threads = 1};

@@ -1,7 +1,7 @@
 /* cases.h -- every operator with every option, for suites that test all operators
  *
- * From the declaration of each operator: every number of axes, every value of each option, pairs of choices, grids of
- * one row and with odd sides, options together with an option that they need, and all without optional tensors. */
+ * Cases follow from the operators' declarations: every number of axes, every value of each option, pairs of choices,
+ * grids of one row and with odd sides, options with another that they need, and all without optional tensors. */
 
 #pragma once
 #include "fixture.h"
