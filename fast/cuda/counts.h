@@ -25,10 +25,10 @@ struct launch_counts {
     unsigned long long
         requests,                       /* instructions of a warp that access device memory */
         sectors,                        /* distinct ones of 32 bytes, added over requests */
-        asked,                          /* bytes that the threads access */
+        asked,                          /* bytes of device memory that the threads access */
         touched,                        /* bytes of all distinct sectors of the launch */
         shared_requests, wavefronts,    /* cycles of shared memory without and with bank conflicts (requests.h) */
-        partial,                        /* requests that not all lanes of the warp make */
+        partial,                        /* requests of fewer lanes than lived at the last block barrier */
         barriers,                       /* of blocks */
         exchanges,                      /* shuffles and votes, one for all lanes of a mask */
         atomics,                        /* one per thread */

@@ -118,7 +118,7 @@ struct device {
     size_t bytes;                       /* of all arrays and the libraries' work areas */
     size_t blas_bytes;                  /* cuBLAS's work area of one stream */
     bool placed;                        /* the arrays are allocated */
-    bool stays;                         /* runs do not copy x and y (plugin.h) */
+    bool stays;                         /* runs and loads copy nothing (plugin.h) */
     struct stream {
         cudaStream_t stream;
         cublasHandle_t blas;

@@ -1,7 +1,7 @@
 /* device_host.cc -- the emulated device, in the processor's memory; see device.h
  *
  * An array is two arrays of the plan's arena: its reals, and the traces by which the emulator finds races.  Products
- * are plain loops, Fourier transforms FFTW's.  Two branches run one after the other; the seed sets their order. */
+ * are plain loops, Fourier transforms FFTW's.  Two branches run one after the other, in either order. */
 
 #include "device.h"
 

@@ -478,7 +478,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
 
 /* ---- cuda3 and cuda4: the final variant's convolution ----------------------------------------- */
 
-constexpr int EIGHT = 8;        /* outputs per block, four per thread; inputs at a time */
+constexpr int EIGHT = 8;        /* outputs of a block, four per thread; inputs at a time */
 
 /* Eight outputs share the products of a tile: two groups of 4 channels, or part of a group of a multiple of 8. */
 template <int K>
@@ -493,7 +493,7 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     int token = threadIdx.x % TOKENS, part = threadIdx.x / TOKENS, o = octet + 4 * part;
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes<K>::pitch + token % TILE;
-    int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* this thread's group among the eight */
+    int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* from: the first of this thread's group */
     pack<real, 4> sum = {};
     for (int first = 0; first < p.g; first += EIGHT) {
         /* Step 1: products of eight channels, and their filters. */

@@ -1,7 +1,7 @@
 /* lisa.cu -- LiSA on the device
  *
- *   cuda1   The equation: for each latent, a thread for each output y_ik sums over all keys and all values.  Every
- *           channel's thread computes a_id again.
+ *   cuda1   The equation: a thread for each output y_ik sums over keys and values for each latent, and so computes a_id
+ *           again for each channel.
  *   cuda2   The library's Fourier transforms: on a large enough circle, sums over tokens are products of spectra.  For
  *           two latents at a time, product, inverse transform and contraction are launches that use device memory.
  *   cuda3   Grids stay in shared memory: one kernel multiplies, transforms, and contracts with the query or weighs with
@@ -325,8 +325,8 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
     device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* True if cuda3 fits in shared memory; sets its layout.  A block takes as many channels, up to 16, as let two blocks
- * share a multiprocessor, or one channel. */
+/* True if cuda3 fits in shared memory; sets its layout.  A block takes 1, 2, 4, 8 or 16 channels: as many as fit twice
+ * in a multiprocessor, else one. */
 bool fits_shared(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;

@@ -38,7 +38,7 @@ namespace {
 
 struct structsa_device : device_heads {
     array<real> hk, hv;         /* uk and uv in Eq. 4 and 5 */
-    array<real> key, value;     /* [B][h][J D][c], unless a block makes its own */
+    array<real> key, value;     /* [B][h][J D][c], if virtual tokens are stored */
 };
 
 /* Sizes or coordinates on a grid; missing leading axes have size 1. */

@@ -555,7 +555,7 @@ template <int WIDE, int BY, int LANES = 32, int ODD = 32> KERNEL(wide_shared_loa
     if (t < LANES) v += (real)load<WIDE>(s, WIDE * from)[0];
     y[t] = v;
 }
-/* Four stores of 4 bytes, and a load that takes this many cycles. */
+/* Four stores of 4 bytes, and a load that takes `cycles`. */
 #define WIDE(name, cycles, partial, ...) \
     COUNTS(name, (wide_shared_loads<__VA_ARGS__>), 1, 32, 512, 2, 8 * W, 256 * W, 256 * W, 4 + cycles, 4 + cycles, \
            partial)

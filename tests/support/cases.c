@@ -8,7 +8,7 @@ static const struct { const char *name, *sizes; } special[] = {
     {"elsa", "Q=24"},           /* groups of its convolution: 8, 3 or 2 channels */
 };
 
-#define CHANNELS 12             /* 6 per head, no multiple of a vector's lanes */
+#define CHANNELS 12             /* 6 per head: no multiple of 4 lanes */
 
 struct operator_case cases[512];
 const struct declaration *every[64];

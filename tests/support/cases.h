@@ -10,7 +10,7 @@ struct operator_case {
     const struct declaration *declaration;
     char options[128];          /* as typed */
     char without[192];          /* optional tensors that are left out */
-    size_t batch;               /* 0: 2 */
+    size_t batch;               /* 0 means 2 */
     bool chosen;                /* the operator may reject these options */
 };
 
