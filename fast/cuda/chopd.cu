@@ -283,7 +283,7 @@ __global__ void columns_summed(layer p, array<real> columns, reals T, reals edge
     }
 }
 
-/* Upper and lower edges, mix and gate: a thread for each pooled number.  Requests 9 + 12 G numbers each. */
+/* Upper and lower edges, mix and gate: a thread for each pooled number.  Requests up to 9 + 12 G numbers each. */
 __global__ void edges_gathered(layer p, array<real> out, reals columns, reals edges,
                                reals map, reals taps, size_t outputs)
 {

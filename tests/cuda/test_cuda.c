@@ -266,9 +266,9 @@ TESTS(equal_entries_are_their_own_mean, 2)
     for (int r = 0; (form = operator_version_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
 
-/* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes of one token, on the grid and
- * between tokens, and of 1e-3, within a token and on the corner of four.  The bound (2 W + 2 H + 160) u is derived in
- * test_chopd_theorems.c; sums by doubling round less often. */
+/* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes have edges of one token, on
+ * the grid and between tokens, or of 1e-3, within a token and on the corner of four.  test_chopd_theorems.c derives the
+ * bound (2 W + 2 H + 160) u; sums by doubling round less often. */
 TEST(small_boxes_keep_their_digits_on_the_device)
 {
     enum { SIDE = 64 };

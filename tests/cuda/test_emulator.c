@@ -86,7 +86,7 @@ static const char *text_of(const struct launch_counts *c)
     return text;
 }
 
-/* Counts are equal in 20 orders of threads.  For wide shared loads see fast/cuda/requests.h. */
+/* In any order of threads.  For wide shared loads see fast/cuda/requests.h. */
 TESTS(known_accesses_have_known_counts, counted_count)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);

@@ -114,7 +114,8 @@ bool images_there(const char *claim);
 struct test { const TTest *test; int (*count)(void); struct test *next; };
 void test_register(struct test *t);
 
-/* A new test case, which frees the arrays above after each test; add the registered tests to it; a suite of them. */
+/* add_case makes a test case that frees the arrays above after each test; add_tests adds the registered tests to it;
+ * suite_of_tests makes a suite of them. */
 TCase *add_case(Suite *suite, const char *name);
 void add_tests(TCase *c);
 Suite *suite_of_tests(const char *name);
