@@ -5,11 +5,11 @@
 
 BEGIN_C_DECLS
 
-/* All versions; those of an operator from first to last, but not all adjacent.  The last declaration is NULL. */
+/* All versions, those of each operator in order, but not all adjacent.  The last declaration is NULL. */
 extern const struct form_row cuda_forms[];
 
-/* The version of an operator in a list: by number, NULL after the last; by name, or NULL.  The name "cuda" is the last
- * version that does not round to fewer digits than a real.  Declarations are compared by name. */
+/* Find a version of an operator in a list, by number (NULL after the last) or name (NULL if unknown).  "cuda" is the
+ * last version that does not round to fewer digits than a real.  Declarations are compared by name. */
 const struct form *version_at(const struct form_row *list, const struct declaration *d, int at);
 const struct form *version_named(const struct form_row *list, const struct declaration *d, const char *name);
 
