@@ -336,7 +336,7 @@ void shuffle_threads()
     }
 }
 
-/* A block barrier or a new block: all earlier accesses precede all later ones. */
+/* At a block barrier or a new block: all earlier accesses of the block precede its later ones. */
 void next_epoch()
 {
     m->epoch = epochs++;

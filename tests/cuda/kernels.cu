@@ -60,7 +60,7 @@ template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::in
     return *count;
 }
 #define LIST(table, count, id, ...) [[maybe_unused]] const int table##_##id = listed(table, &count, {__VA_ARGS__});
-/* t: the thread within the block. */
+/* t: the thread's index. */
 #define KERNEL(name) \
     __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] reals x, [[maybe_unused]] int t)
 

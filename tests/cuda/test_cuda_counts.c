@@ -103,7 +103,7 @@ static bool compared(const struct run *run, const char *kernel)
 
 static int alphabetical(const void *a, const void *b) { return strcmp(a, b); }
 
-/* Does a run and prints its sorted rows to `rows`, one for all equal launches. */
+/* Prints a run's sorted rows to `rows`, one for all equal launches. */
 static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 {
     char words[256], version[16], kernel[64];

@@ -3,8 +3,8 @@
  *     struct fixture t = fixture("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
  *     within("...", fixture_difference(&t, "fast", 2), tolerance);
  *
- * draws x [3][60][8] and all parameters except w_o, and compares the fast form with the naive one.  Memory is freed
- * when the test ends.  Lists of words (options, sizes, names) are separated by blanks. */
+ * draws x [3][60][8] and all parameters except w_o and its bias, and compares the fast form with the naive one.  Memory
+ * is freed when the test ends.  Blanks separate the words of options, sizes and names. */
 
 #pragma once
 #include "support.h"
