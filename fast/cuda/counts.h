@@ -41,7 +41,7 @@ void emulator_watch(bool counting, uint64_t seed);
 /* Sets the limits of this thread's emulated device by name (NULL: sm_90); false if the name is unknown. */
 bool emulator_device(const char *name);
 
-/* Name number `at`, or NULL after the last. */
+/* Name of device number `at`, or NULL after the last. */
 const char *emulator_device_name(int at);
 
 size_t emulator_launches(void);

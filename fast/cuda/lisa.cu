@@ -331,7 +331,7 @@ bool fits_shared(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
-    if (p->equation == 4) return p->heads.c <= 32;              /* limited by registers */
+    if (p->equation == 4) return p->heads.c <= 32;              /* register limit */
     if (circulant_create(&circle, &p->grid, &p->window, p->wraps, true).code) return false;
     if (!shared_fft_of(&g->fft, circle.size)) return false;
     for (g->shift = 4; g->shift > 0; g->shift--)

@@ -57,7 +57,7 @@ struct fixture fixture_of(struct problem shaped);
 real *fixture_run(const struct fixture *t, const char *form, int threads);
 real *fixture_run_on(const struct fixture *t, const char *form, int threads, const real *x);
 
-/* Largest difference from the naive form's y, over the largest entry of it. */
+/* Largest difference from the naive form's y, over its largest entry. */
 double fixture_difference(struct fixture *t, const char *form, int threads);
 
 /* Fails unless every form of the operator, on one thread, gives y: exactly, or within a tolerance relative to the

@@ -26,8 +26,8 @@ void property_every_tensor_counts(struct fixture *t, double tolerance);
  * the parameters do not change. */
 void property_repeatable(const struct fixture *t);
 
-/* NaN in an entry of x reaches every entry of y that depends on it.  It depends if another value changes the naive form
- * there by more than the tolerance, or the form itself by any bit.  Other images keep every bit. */
+/* NaN in an entry of x reaches every entry of y where another value of it changes the naive form by more than the
+ * tolerance, or the form itself by a bit.  Other images keep every bit. */
 void property_nan_is_seen(const struct fixture *t);
 
 /* A run allocates nothing.  If any request of plan_create fails, alone or with all later ones, or if any tensor has no
