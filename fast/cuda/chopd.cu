@@ -18,8 +18,8 @@
  *   cuda6   Planes of at most 16 columns share a warp: 2 of 14 x 14, 4 of 7 x 7.  Bank conflicts between them cost no
  *           more cycles than separate warps.
  *
- * Failed: a table of prefix sums along both axes.  On 64 x 64 tokens a mean over one token was off by 2500 roundings,
- * against 80 here: both steps along x precede both along y, as in fast/tuned/chopd/box_pool.c.
+ * A table of prefix sums along both axes would lose digits.  So both steps along x precede both along y, as in
+ * fast/tuned/chopd/box_pool.c.
  *
  * The host computes the edges of boxes in double: a box may be narrower than the rounding error of its edges.
  *
@@ -122,7 +122,7 @@ __device__ inline real gate(const layer &p, reals map, size_t first, int step, r
 
 /* ---- cuda1 and cuda2: a thread for each pooled number ------------------------------------ */
 
-/* The part of token d, counted from the box's own token, that is between lo and hi. */
+/* Length of the part of token d, counted from the box's own token, between lo and hi. */
 __device__ inline real overlap(int d, real lo, real hi)
 {
     real low = fmax((real)d - (real)0.5, lo), high = (real)d + (real)0.5;
@@ -130,8 +130,8 @@ __device__ inline real overlap(int d, real lo, real hi)
     return low < high ? high - low : (real)0;
 }
 
-/* The first and last token of the grid that a box overlaps, although the sums may round; the grid has `before` tokens
- * before the box's own and `behind` after it. */
+/* The first and last token of the grid that a box overlaps, correct even if lo + 1/2 rounds.  The grid has `before`
+ * tokens before the box's own and `behind` after it. */
 __device__ inline int first_token(real lo, int before, int behind)
 {
     if (lo < (real)-before || lo > (real)behind + 1) return lo < 0 ? -before : behind + 1;
@@ -145,7 +145,7 @@ __device__ inline int last_token(real hi, int before, int behind)
     return (real)high + (real)0.5 < hi ? high + 1 : high;
 }
 
-/* Requests every token of every box: up to 32 sectors per request, 4 or 5 with PLANES. */
+/* Requests every token of every box. */
 template <bool PLANES>
 __global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
                             reals mix, reals map, reals taps, size_t outputs)
@@ -240,7 +240,7 @@ __device__ inline real prefix_sum(real v, int lane)
 
 /* ---- cuda3: prefix sums in device memory ----------------------------------------------- */
 
-/* Replaces z by T, a warp for each row: T[x] is the sum up to x. */
+/* Replaces z by T, a warp for each row: T[x] is the sum of entries 0 ... x. */
 __global__ void rows_summed(array<real> z, int W, size_t rows)
 {
     int lane = threadIdx.x % 32;
@@ -283,7 +283,7 @@ __global__ void columns_summed(layer p, array<real> columns, reals T, reals edge
     }
 }
 
-/* Upper and lower edges, mix and gate: a thread for each pooled number.  Requests 9 + 12 G numbers each. */
+/* Upper and lower edges, mix and gate: a thread for each pooled number.  Requests up to 9 + 12 G numbers each. */
 __global__ void edges_gathered(layer p, array<real> out, reals columns, reals edges,
                                reals map, reals taps, size_t outputs)
 {

@@ -1,7 +1,7 @@
 /* counts.h -- counts the memory requests of emulated kernels
  *
- * The counts are the same on every machine.  They are exact; only the cycles of shared memory follow a model
- * (requests.h).
+ * The counts are the same on every machine.  requests.h explains how requests are grouped, and how the cycles of shared
+ * memory are modelled.
  *
  *     emulator_watch(true, 7);             count; seed 7 sets the order of threads
  *     plan_run(&plan, y, x);
@@ -24,11 +24,11 @@ struct launch_counts {
     size_t shared_bytes;                /* of a block */
     unsigned long long
         requests,                       /* instructions of a warp that access device memory */
-        sectors,                        /* of 32 bytes, per request */
-        asked,                          /* bytes that the threads access */
+        sectors,                        /* distinct ones of 32 bytes, added over requests */
+        asked,                          /* bytes of device memory that the threads access */
         touched,                        /* bytes of all distinct sectors of the launch */
         shared_requests, wavefronts,    /* cycles of shared memory without and with bank conflicts (requests.h) */
-        partial,                        /* requests that not all lanes of the warp make */
+        partial,                        /* requests of fewer lanes than lived at the last block barrier */
         barriers,                       /* of blocks */
         exchanges,                      /* shuffles and votes, one for all lanes of a mask */
         atomics,                        /* one per thread */
@@ -41,7 +41,7 @@ void emulator_watch(bool counting, uint64_t seed);
 /* Sets the limits of this thread's emulated device by name (NULL: sm_90); false if the name is unknown. */
 bool emulator_device(const char *name);
 
-/* Name number `at`, or NULL after the last. */
+/* Name of device number `at`, or NULL after the last. */
 const char *emulator_device_name(int at);
 
 size_t emulator_launches(void);

@@ -1,7 +1,6 @@
 /* device.h -- the language of kernels and of the functions that launch them
  *
- * nvcc compiles the .cu files for a GPU, g++ for the emulator.  All differences are in this header, device_gpu.cu and
- * device_host.cc:
+ * nvcc compiles the .cu files for a GPU, the C++ compiler for the emulator.  This header hides the differences:
  *
  *     array<real>                         pointer to device memory; checks its bounds when emulated
  *     SHARED(real, tile, 1056);           shared memory of a block; as a parameter, shared<real>
@@ -11,8 +10,8 @@
  *
  * The rest is CUDA: threadIdx, __syncthreads, __shfl_xor_sync, ...
  *
- * The state of every CUDA form is derived from `device`.  Prepare declares its arrays and the first load allocates
- * them, so a run allocates nothing.  After the first error all calls do nothing: a form checks once, at its end. */
+ * The state of every CUDA form is derived from `device`.  Prepare declares its arrays, so a run allocates nothing.
+ * After the first error, launches and library calls do nothing: a form checks once, at its end. */
 
 #pragma once
 #include "../../reference/runtime/plan.h"
@@ -56,7 +55,7 @@ template <int W, class T> __device__ inline void store(T *p, size_t i, const pac
 }
 template <class T> __device__ inline T atomic_add(T *p, size_t i, T v) { return atomicAdd(p + i, v); }
 
-/* Factors of tensor cores, one or two in a word: a float rounded to 11 digits (TF32), two rounded to 8 (BF16). */
+/* A word of factors of tensor cores: a float rounded to 11 binary digits (TF32), or two rounded to 8 (BF16). */
 __device__ inline uint32_t tf32_of(float value)
 {
     uint32_t bits;
@@ -119,7 +118,7 @@ struct device {
     size_t bytes;                       /* of all arrays and the libraries' work areas */
     size_t blas_bytes;                  /* cuBLAS's work area of one stream */
     bool placed;                        /* the arrays are allocated */
-    bool stays;                         /* runs do not copy x and y (plugin.h) */
+    bool stays;                         /* runs and loads copy nothing (plugin.h) */
     struct stream {
         cudaStream_t stream;
         cublasHandle_t blas;
@@ -160,7 +159,7 @@ static inline void device_tensor(struct device *d, array<real> *where, const cha
 void device_place(struct device *d);
 void device_release(struct device *d);
 
-/* Copies `count` reals; does nothing if the source is NULL. */
+/* Copy `count` reals; an upload from NULL does nothing. */
 void device_upload(struct device *d, array<real> to, const real *from, size_t count);
 void device_download(struct device *d, real *to, reals from, size_t count);
 
@@ -180,17 +179,18 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
                     size_t rows, size_t inner, size_t columns, size_t batch);
 
 /* In-place Fourier transforms by the library of complex signals on a grid of one to three axes,
- * [points][signals][re, im]; the inverse does not divide.  Prepare declares up to DEVICE_FOURIERS, load plans them. */
+ * [points][signals][re, im]; the inverse does not divide.  `which` is below DEVICE_FOURIERS.  Prepare calls the first
+ * function, load the second. */
 void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals);
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
 void device_fourier(struct device *d, int which, array<real> points, bool inverse);
 
-/* Launches of `branch` follow all earlier launches; later launches do not wait for them until device_join.  Branches do
- * not nest, and only one runs at a time. */
+/* Launches of `branch` follow all earlier launches; later launches do not wait for them until device_join.  Join before
+ * the next fork. */
 void device_fork(struct plan *plan, void (*branch)(struct plan *plan));
 void device_join(struct device *d);
 
-/* Begins two branches; false after an error, or if they are not allowed here. */
+/* Begins two branches; false after an error.  A branch that is not allowed here is one. */
 static inline bool device_begins_branches(struct device *d)
 {
     if (d->error.code) return false;
@@ -216,17 +216,17 @@ static inline status device_tensor_cores(const struct plan *plan)
                      found / 10, found % 10);
 }
 
-/* Waits for all launches, and returns the first error. */
+/* Waits for all launches; returns and clears the first error. */
 status device_status(struct device *d);
 
-/* Blocks of `each` items; 0, which every launch rejects, if a grid cannot have that many. */
+/* Number of blocks of `each` items; 0, which every launch rejects, if a grid cannot have that many. */
 static inline unsigned device_blocks(size_t items, size_t each)
 {
     size_t blocks = items / each + (items % each > 0);
     return blocks > INT32_MAX ? 0 : (unsigned)blocks;
 }
 
-/* Calls launch(first, count) for chunks of images: a grid's third axis must hold two entries for each image. */
+/* Calls launch(first, count) for chunks of images: a grid's third axis holds up to two entries per image. */
 template <class F> inline void device_images(size_t images, F launch)
 {
     constexpr size_t MOST = 65535 / 2;

@@ -87,7 +87,7 @@ static size_t work_bytes(int device)
     return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
 }
 
-/* Sets the plan's device and work areas.  Not counted: the libraries' tables, and the pool of cublasCreate. */
+/* Sets the plan's device and counts cuBLAS's work areas.  Not counted: other memory of the libraries. */
 static void begin(struct device *d)
 {
     if (d->bytes) return;
@@ -111,7 +111,7 @@ void device_array(struct device *d, array<real> *where, const char *name, const 
                                     "--max-memory), at %s", allowed, name));
 }
 
-/* Each stream has its own handle and work area.  cublasSetStream resets the work area, so it is set last. */
+/* Each stream has its own handle and work area.  cublasSetStream resets the work area, so that is set last. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->error.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");

@@ -1,7 +1,7 @@
 /* device_host.cc -- the emulated device, in the processor's memory; see device.h
  *
  * An array is two arrays of the plan's arena: its reals, and the traces by which the emulator finds races.  Products
- * are plain loops, Fourier transforms FFTW's.  Two branches run one after the other, in a random order. */
+ * are plain loops, Fourier transforms FFTW's.  Two branches run one after the other, in either order. */
 
 #include "device.h"
 
@@ -32,7 +32,7 @@ void device_release(struct device *d)
     for (struct fft &f : d->fourier) fft_release(&f);
 }
 
-/* With two branches: records what the library reads or writes; an error if the other branch also uses it. */
+/* With two branches: records what the library reads or writes; an error if that races with the other branch. */
 static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));

@@ -115,7 +115,7 @@ struct cp_device : device {
 
 struct cp_sizes { int M, N, C, D, R; };
 
-/* Eq. 5 in Eq. 3. */
+/* Eq. 3 with the weights of Eq. 5. */
 __global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
                          reals u3, reals u4, reals u5, size_t outputs)
 {

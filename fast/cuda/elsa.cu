@@ -13,11 +13,10 @@
  * A layer of dilation d is d^2 layers, each on a lattice of tokens.  Tiles are cut from a lattice: a halo is K/2 wide.
  *
  * The final variant's convolution is a separate kernel.  cuda1 and cuda2 have a thread for each output; later versions
- * use tiles with halos if groups have 4 or a multiple of 8 channels, as in the authors' models.
+ * use tiles with halos if groups have 4 or a multiple of 8 channels, else cuda2's kernel.
  *
- * Fallbacks: K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2.  Other
- * groups use the convolution of cuda2.  Three blocks per multiprocessor, with 96 registers per thread, spilled on
- * sm_80; two do not.
+ * Fallbacks: K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2.  Three
+ * blocks per multiprocessor, with 96 registers per thread, spilled on sm_80; two do not.
  *
  * Contract: reference/elsa.h. */
 
@@ -191,7 +190,8 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources from, real
 
 /* ---- cuda2: a thread for each token and head ---------------------------------------- */
 
-/* Stores filters as weights [a][n][i]: a thread for each token and head.  Requests N h K^2 (6 C + 4) numbers. */
+/* Stores filters as weights [a][n][i]: a thread for each token and head.  Requests N h K^2 (6 C + 4) numbers per
+ * image. */
 __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -209,7 +209,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from
             sum += l - weights[first];
             continue;
         }
-        if (!n) norm.shift = l;         /* not 0, which may exceed all logits so far that every weight underflows */
+        if (!n) norm.shift = l;         /* not 0: if all logits are far below 0, every weight would underflow */
         real top = fmax(norm.shift, l);
         sum = sum * exp(norm.shift - top) + exp(l - top);
         norm.shift = top;
@@ -235,7 +235,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources from
     }
 }
 
-/* y_ic = sum_n filter_cni v_{i+n,c}, filters computed on the fly.  Requests C (4 P + N) numbers, P as above. */
+/* y_ic = sum_n filter_cni v_{i+n,c}, with the filters computed here.  Requests C (4 P + N) numbers per image. */
 __global__ void each_value(problem_of_elsa p, array<real> y, reals qkv, reals weights,
                            reals factor, reals summand, size_t outputs)
 {
@@ -429,7 +429,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
         return;
     }
 
-    /* A chunk of channels of each head: the value channel of the mth of them, or -1. */
+    /* channel_of(m): value channel m of this chunk, over all heads of the block; -1: none. */
     shared<real> v = memory, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
     for (int first = 0; FUSED && first < p.c; first += CHUNK) {
         auto channel_of = [&](int m) {
@@ -478,7 +478,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
 
 /* ---- cuda3 and cuda4: the final variant's convolution ----------------------------------------- */
 
-constexpr int EIGHT = 8;        /* outputs per block, four per thread; inputs at a time */
+constexpr int EIGHT = 8;        /* outputs of a block, four per thread; inputs at a time */
 
 /* Eight outputs share the products of a tile: two groups of 4 channels, or part of a group of a multiple of 8. */
 template <int K>
@@ -493,7 +493,7 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
     int token = threadIdx.x % TOKENS, part = threadIdx.x / TOKENS, o = octet + 4 * part;
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes<K>::pitch + token % TILE;
-    int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* this thread's group among the eight */
+    int inputs = least(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;      /* from: the first of this thread's group */
     pack<real, 4> sum = {};
     for (int first = 0; first < p.g; first += EIGHT) {
         /* Step 1: products of eight channels, and their filters. */

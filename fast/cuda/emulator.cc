@@ -1,8 +1,8 @@
 /* emulator.cc -- blocks, fibers and races; see emulator.h
  *
  * makecontext starts each fiber.  After that setjmp and longjmp switch fibers: they save no signal mask and so need no
- * system call.  A fiber runs one thread of each block.  All state belongs to the calling thread, so several threads may
- * emulate concurrently. */
+ * system call.  A fiber runs one thread of each block.  All state but the atomic `epochs` belongs to the calling
+ * thread, so several threads may emulate concurrently. */
 
 /* The checked longjmp aborts on a jump between stacks. */
 #undef _FORTIFY_SOURCE
@@ -50,12 +50,12 @@ constexpr limits devices[] = {
 };
 constexpr int DEVICES = sizeof devices / sizeof *devices, SM_90 = 3;
 
-/* A stack, and the margin below it, whose marks show an overflow. */
+/* Bytes of a stack, and of the margin below it, whose marks show an overflow. */
 constexpr size_t STACK = 128 << 10, MARGIN = 8 << 10;
 constexpr unsigned char MARK = 0xa5;
 
-/* Users of a word: a thread of the block; MANY_OF_WARP + a warp, whose lanes the trace lists; several threads, blocks
- * or branches.  ATOMIC marks atomics. */
+/* Users of a word in its trace: the number of a thread; MANY_OF_WARP + a warp, whose lanes the trace lists; several
+ * threads, blocks or branches.  ATOMIC marks atomics. */
 constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, BOTH_BRANCHES = 0xbffc, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
 constexpr uint32_t EPOCHS_MAX = 0xf0000000u;
 
@@ -74,7 +74,7 @@ struct fiber {
     unsigned mask;                      /* lanes that it waits for */
     uint64_t sent;
     fragments product;
-    uint16_t met[WARP];                 /* accesses of lane n before turn met[n] precede this fiber */
+    uint16_t met[WARP];                 /* lane n's accesses before turn met[n] precede this fiber's next */
 #if defined __SANITIZE_ADDRESS__
     void *fake;
 #endif
@@ -100,7 +100,7 @@ struct machine {
     launch_counts now{};
     uint32_t launch_epoch = 0, block_epoch = 0, epoch = 0;
     unsigned count = 0;                 /* threads of a block */
-    std::vector<fiber> fibers;          /* THREADS_MAX, so that none ever moves */
+    std::vector<fiber> fibers;          /* capacity THREADS_MAX, so that none ever moves */
     std::vector<warp> warps;
     std::vector<unsigned> order;
     fiber *running = nullptr;
@@ -116,7 +116,7 @@ struct machine {
 #endif
 
     /* Shared memory. */
-    std::vector<char> bytes_of_block;   /* and 128 more, to align it to the banks */
+    std::vector<char> bytes_of_block;   /* 128 more than used, to align them to the banks */
     char *memory_of_block = nullptr;
     std::vector<trace> traces_of_block;
     struct declared { const char *name, *file; int line; size_t at; };
@@ -216,7 +216,7 @@ unsigned lanes_of(unsigned warp)
     return left < WARP ? left : WARP;
 }
 
-/* __syncwarp: past accesses of these lanes, and all accesses ordered before one of them, precede later ones of all. */
+/* __syncwarp: all accesses so far of these lanes, and those ordered before them, precede the lanes' later accesses. */
 void order_lanes(warp &w, fiber *lanes, unsigned mask)
 {
     uint16_t met[WARP] = {}, turn = ++w.turn;
@@ -336,7 +336,7 @@ void shuffle_threads()
     }
 }
 
-/* A block barrier or a new block: all earlier accesses precede all later ones. */
+/* At a block barrier or a new block: all earlier accesses of the block precede its later ones. */
 void next_epoch()
 {
     m->epoch = epochs++;
@@ -410,7 +410,7 @@ void run_block(const uint3 &block, const dim3 &blocks, const dim3 &threads)
 
 /* ---- what kernels call ------------------------------------------------------ */
 
-/* Ends the launch.  The fiber never returns from here; the next launch restarts it. */
+/* The fiber never returns from here; the next launch restarts it. */
 void fault(const place &from, const char *format, ...)
 {
     char text[160];
@@ -432,7 +432,7 @@ void fault(const place &from, const char *format, ...)
 constexpr char OTHER_BRANCH[] = "the other branch";
 static const char *missing(const char *other) { return other == OTHER_BRANCH ? "join" : "barrier"; }
 
-/* True if an access belongs to the first of two branches and the second one runs now. */
+/* True if an access belongs to the first of two branches, or to both, and the second one runs now. */
 static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t who)
 {
     return k.second && epoch >= k.forked && (epoch < k.second || who == BOTH_BRANCHES);
@@ -563,7 +563,7 @@ void *dynamic_bytes(size_t *bytes, trace **traces)
     return m->memory_of_block + STATIC_MAX;
 }
 
-/* The running thread waits for the lanes of the mask, or for its block if the mask is 0. */
+/* The running thread waits for the lanes of the mask, or AT_BLOCK_BARRIER for its block. */
 static void wait(waiting what, unsigned mask, uint64_t mine, const place &from)
 {
     fiber &f = *m->running;
@@ -605,7 +605,7 @@ unsigned ballot(unsigned mask, bool mine, const place &from)
     return all;
 }
 
-/* A factor that was not rounded to TF32 is an error here.  A device ignores the extra digits. */
+/* A factor that was not rounded to TF32 is an error here; a device ignores the extra digits. */
 void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from)
 {
     if (capability() < 80)
@@ -675,7 +675,7 @@ static status allocate_stacks(unsigned count)
     return status_ok();
 }
 
-/* Runs the blocks in a random order: from a random first block, in random steps coprime to their number. */
+/* Runs the blocks in a random order: from a random first one, at a random stride coprime to their number. */
 static void run_blocks(const dim3 &blocks, const dim3 &threads, size_t grid)
 {
     size_t stride = grid > 1 ? 1 + random_below(grid - 1) : 1, first = random_below(grid);

@@ -5,8 +5,8 @@
  *
  *   - A barrier that a thread of the block misses, or that threads reach at different lines; a shuffle whose mask names
  *     an absent lane; a product on tensor cores without all lanes of the warp.
- *   - A race: two threads use one word, one of them writes, and no barrier separates them.  In device memory also two
- *     blocks of a launch, and two branches (device_fork) before their join.  __syncwarp orders the threads that it
+ *   - A race: two threads use one word, one of them writes, and no barrier separates them.  In device memory, blocks of
+ *     a launch race too, and two branches (device_fork) before their join.  __syncwarp orders the threads that it
  *     synchronizes; a shuffle does not.  Atomics do not race with each other.
  *   - An index out of range, and a wide access that is not aligned.
  *
@@ -54,10 +54,10 @@ struct place {
 
 /* Last writer and readers of a word. */
 struct trace {
-    uint32_t write_epoch, read_epoch;   /* epochs count the barriers and launches of the process */
+    uint32_t write_epoch, read_epoch;   /* of the counter `epochs` (emulator.cc) */
     uint32_t lanes;                     /* of the reader's warp that have read */
     uint16_t writer, reader;            /* a thread of the block, or a code for several (emulator.cc) */
-    uint16_t write_turn, read_turn;     /* __syncwarps of their warp before the access, since the last barrier */
+    uint16_t write_turn, read_turn;     /* __syncwarps of the user's warp from the last barrier to the access */
 };
 
 /* The thread that runs now.  __thread, since an access to thread_local may call a function. */
@@ -66,11 +66,11 @@ extern __thread const self_indices *self;
 
 enum memory { DEVICE_MEMORY, SHARED_MEMORY };
 
-/* The running thread accesses `bytes` at an address; its words have consecutive traces.  Reports races. */
+/* The running thread accesses `bytes` at an address; `traces` are those of the words there.  A race is a fault. */
 void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from);
 void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from);
 
-/* Ends the launch with a message. */
+/* Ends the launch with a message; aborts if no kernel runs. */
 [[noreturn]] void fault(const place &from, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 constexpr size_t WORD = 4;
@@ -158,7 +158,7 @@ void next_branch();
 void join();
 bool branch_is_late();                  /* true if this seed runs the forked branch last */
 
-/* A library reads or writes words while there are two branches; false if that races with the other branch. */
+/* Records that a library reads or writes words; false if that races with the other of two branches. */
 bool library_access(trace *traces, size_t count, bool write);
 
 /* As device_shared_bytes and device_capability, for the emulated device. */
@@ -238,13 +238,13 @@ inline uint32_t __float_as_uint(float value)
     return bits;
 }
 
-/* Rounds to the nearest float of 11 digits, halves away from zero; all NaN become one NaN. */
+/* Rounds to the nearest float of 11 binary digits, halves away from zero; all NaN become one NaN. */
 inline uint32_t tf32_of(float value)
 {
     return value != value ? 0x7fffffffu : (__float_as_uint(value) + 0x1000u) & ~0x1fffu;
 }
 
-/* Rounds two numbers to the nearest of 8 digits, halves to even; `low` in the lower half of the word. */
+/* Rounds two numbers to 8 binary digits, halves to even, and packs them; `low` is the lower half of the word. */
 inline uint32_t bf16_pair(float low, float high)
 {
     auto each = [](float value) -> uint32_t {

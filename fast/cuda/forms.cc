@@ -1,7 +1,7 @@
 /* forms.cc -- the list of all versions in fast/cuda; see reference/runtime/forms.h
  *
- * g++ makes emulated forms of them, which are in every build, and nvcc those of a device.  Versions that round to fewer
- * digits than float do not exist in double. */
+ * In every build the C++ compiler makes emulated forms of them; for the plug-in nvcc makes forms of a device.  Versions
+ * that round to fewer digits than float do not exist in double. */
 
 #include "../../reference/runtime/forms.h"
 #include "../../reference/msa.h"

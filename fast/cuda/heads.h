@@ -1,7 +1,7 @@
 /* heads.h -- projections on the device
  *
- * All attention operators share these linear maps (reference/runtime/heads.h), which the library computes.  A version
- * defines the core between them, which computes the heads' outputs from query, key and value:
+ * msa, lisa, structsa and elsa share these linear maps (reference/runtime/heads.h), which the library computes.  A
+ * version defines the core, which computes the heads' outputs from query, key and value:
  *
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 

@@ -5,7 +5,7 @@
  *
  *   cuda1   The equation: a thread for each output of either branch.
  *   cuda2   A thread for each query and head.
- *   cuda3   Lo-Fi's keys and values in tiles of shared memory; also Hi-Fi's, in windows of 64 tokens or more.
+ *   cuda3   Keys and values in tiles of shared memory, in windows (Hi-Fi) or images (Lo-Fi) of at least 64 queries.
  *   cuda4   Hi-Fi's windows in registers: lanes exchange keys and values, and each number is requested once.  In
  *           windows of 2 x 2 that is a tenth of the requests and an eighth of the sectors (tests/cuda/counts.tsv).
  *           Windows of more than 16 tokens and wide heads (rows.h) use cuda3.

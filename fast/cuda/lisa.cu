@@ -1,20 +1,18 @@
 /* lisa.cu -- LiSA on the device
  *
- *   cuda1   The equation: for each latent, a thread for each output y_ik sums over all keys and all values.  Every
- *           channel's thread computes a_id again.
+ *   cuda1   The equation: a thread for each output y_ik sums over keys and values for each latent, and so computes a_id
+ *           again for each channel.
  *   cuda2   The library's Fourier transforms: on a large enough circle, sums over tokens are products of spectra.  For
  *           two latents at a time, product, inverse transform and contraction are launches that use device memory.
  *   cuda3   Grids stay in shared memory: one kernel multiplies, transforms, and contracts with the query or weighs with
- *           a.  In device memory are only the spectra of key and value, and a, N D numbers.  Eq. 4 uses tiles of keys
- *           and values, like msa's cuda3.
+ *           a.  Its launches exchange only the spectra of key and value, and a, N D numbers per head.  Eq. 4 uses tiles
+ *           of keys and values, like msa's cuda3.
  *
  * All versions first normalise query and key.  Without cyclic offsets (Eq. 4-7 and local kernels) circles are padded so
  * that nothing wraps.
  *
  * Fallbacks: if a channel's circle exceeds a block's shared memory (227 KB hold 19 000 points without padding in float,
  * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
- *
- * Not tried: small windows without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 
@@ -30,7 +28,7 @@ struct lisa_device : device_heads {
     array<real> key, value;     /* the tables; in Eq. 4 `value` is e */
     array<real> ba, bb;
     array<real> a;              /* [B][h][pairs][N][2] */
-    array<real> kernels;        /* cuda2: [points][pairs rows + values][re, im] */
+    array<real> kernels;        /* cuda2: [points][pairs * rows + values][re, im] */
     array<real> z, G;           /* [points][B][C][re, im]: spectra, and their products or convolutions */
     array<real> key_kernel;     /* cuda3: [pairs][groups, or 1][points][lanes, or 1][re, im] */
     array<real> value_kernel;   /* [pairs][points][re, im] */
@@ -76,7 +74,7 @@ __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, reals qkv, 
 }
 
 /* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  A
- * warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests in Eq. 10. */
+ * warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests in Eq. 10 if kernels span the grid. */
 __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals wa,
                             reals wb, reals ba, reals bb, size_t outputs)
 {
@@ -116,7 +114,7 @@ __global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int r
     store(z, 2 * ((size_t)f * width + first + k), both_of(w));
 }
 
-/* Keys or values on their circles, 0 elsewhere.  In Eq. 4, values times channels j and j + 1 of the key. */
+/* Stores keys or values on their circles, 0 elsewhere; in Eq. 4, values times channels j and j + 1 of the key. */
 __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int third, int j, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -136,7 +134,7 @@ __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int thir
     store(z, 2 * at, both_of(laid));
 }
 
-/* G = z times a kernel: column `first`, or the column of the channel or head after it.  Frequency 0 adds the bias. */
+/* G = z times the kernel in column `first` (+ channel or head if each has its own).  Frequency 0 adds the bias. */
 __global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernels, int first,
                          int rows, int width, reals bias, int d, size_t signals)
 {
@@ -327,13 +325,13 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
     device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* True if cuda3 fits in shared memory; sets its layout.  A block takes as many channels, up to 16, as let two blocks
- * share a multiprocessor, or one channel. */
+/* True if cuda3 fits in shared memory; sets its layout.  A block takes 1, 2, 4, 8 or 16 channels: as many as fit twice
+ * in a multiprocessor, else one. */
 bool fits_shared(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
-    if (p->equation == 4) return p->heads.c <= 32;              /* registers */
+    if (p->equation == 4) return p->heads.c <= 32;              /* register limit */
     if (circulant_create(&circle, &p->grid, &p->window, p->wraps, true).code) return false;
     if (!shared_fft_of(&g->fft, circle.size)) return false;
     for (g->shift = 4; g->shift > 0; g->shift--)

@@ -12,8 +12,7 @@
  *   cuda-tf32, cuda-bf16
  *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Weights stay in registers.  On 8 x 8
  *           tokens, 2 heads of 16 channels: 704 or 384 cycles of shared memory, against 5248 in cuda4
- *           (tests/cuda/counts.tsv).  Heads of more than 16 channels request each sector of y twice: a lane holds eight
- *           adjacent channels and stores four at a time.
+ *           (tests/cuda/counts.tsv).  Heads of more than 16 channels request each sector of y twice, half at a time.
  *
  * All versions support windows, shifted windows and the ghost head, whose weights differ by channel.
  *
@@ -263,7 +262,7 @@ __global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe
 
 /* ---- cuda3: keys and values in tiles --------------------------------------------- */
 
-/* A block requests the 2 N c numbers of a head once.  A warp reads 2 N c words of shared memory, one per cycle. */
+/* A block requests the keys and values of a head and window once.  A warp reads one of their numbers per cycle. */
 template <int CHANNELS, bool GHOST>
 __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
@@ -338,8 +337,7 @@ __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_m
     }
 }
 
-/* GROUPS groups of 32 channels: each of eight threads has four channels of a group.  For four channels a lane loads
- * four queries (2 cycles each, since lanes share them) and four keys (4 cycles each), and makes 64 products. */
+/* GROUPS groups of 32 channels: each of eight threads has four channels of a group. */
 template <int GROUPS>
 __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, reals rpe)
 {
@@ -437,8 +435,8 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-/* Copies KEYS entries of a window as words, which pack channels of a key, and entries of a value; zeros after the last
- * entry. */
+/* Copies keys and values of KEYS entries of a window, zeros after the last.  A word packs EACH channels of a key, or a
+ * channel of EACH values. */
 template <class P, int CHANNELS>
 __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
                                    reals qkv, size_t image, int window, int first, int channel)

@@ -18,7 +18,7 @@ struct cuda_plugin {
 
     size_t (*bytes)(const struct plan *plan);
 
-    /* Later runs of this plan copy neither x nor y, and use the last x on the device.  For measuring only. */
+    /* Later runs and loads of this plan copy nothing: x is the last one on the device.  For measuring only. */
     void (*stay)(struct plan *plan, bool stays);
 };
 

@@ -8,7 +8,7 @@ namespace emulator {
 namespace {
 
 constexpr size_t SECTOR = 32, BANKS = 32;
-constexpr size_t TABLE = 1024;              /* of lines of a kernel, at most half full */
+constexpr size_t TABLE = 1024;              /* entries for lines of a kernel, at most half used */
 constexpr size_t MANY_SECTORS = 1 << 16;
 
 size_t hash(memory where, const place &p)
@@ -92,7 +92,7 @@ void requests::ended(unsigned number, unsigned lane)
     warps[number].live &= ~(1u << lane);
 }
 
-/* Open requests are partial. */
+/* Counts the open requests, which are partial. */
 void requests::warp_met(unsigned number)
 {
     warp &w = warps[number];
@@ -151,7 +151,7 @@ void requests::sort_touched()
     sorted = touched.size();
 }
 
-/* A cycle returns one word to each lane, or two if lanes n and n ^ 1, or n and n ^ 2, have the same address. */
+/* A cycle returns one word to each lane, or two if all lanes n and n ^ 1, or all n and n ^ 2, share an address. */
 size_t requests::return_cycles(const request &r)
 {
     bool pairs[] = {true, true};

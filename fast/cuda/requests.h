@@ -4,16 +4,16 @@
  * since the warp's last synchronization (barrier, shuffle, vote or product).  It is counted (counts.h) when all live
  * lanes have made it, or as partial at the next synchronization.
  *
- * This equals the device's request if between synchronizations all lanes reach a line equally often, or end.  A lane
- * that skips iterations of a loop is grouped too early: fewer and fuller requests than on a device.  Bytes asked and
- * touched are always exact.
+ * This equals the device's request if between synchronizations all lanes reach a line equally often, or end.  If a
+ * lane skips iterations of a loop, its later accesses join earlier requests: there are fewer and fuller ones than on a
+ * device.  Bytes asked and touched are always exact.
  *
  * Shared memory has 32 banks of 4 bytes and returns 128 bytes per cycle: a load of 8 bytes per lane takes at least two
- * cycles, one of 16 bytes four.  They take half if all active lanes n and n ^ 1 have the same address, or all n and
- * n ^ 2.  Source: an NVIDIA engineer, for 16 bytes and compute capability 7.0 to 7.5
- * (https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228); 8 bytes and later devices are
- * inferred.  An access of 32 bytes counts as two of 16.  Without a source for stores and atomics, only banks limit
- * them.  This model was not compared with a device. */
+ * cycles, one of 16 bytes four, one of 32 eight.  They take half if all active lanes n and n ^ 1 have the same address,
+ * or all n and n ^ 2.  Source: an NVIDIA engineer, for 16 bytes and compute capability 7.0 to 7.5
+ * (https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228); other sizes and later devices
+ * are inferred.  Without a source for stores and atomics, only banks limit them.  This model was not compared with a
+ * device. */
 
 #pragma once
 #include "counts.h"

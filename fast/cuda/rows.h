@@ -160,8 +160,7 @@ __device__ inline void rows_part(real (&channels)[4 * PACKS], reals from, size_t
     }
 }
 
-/* Requests each number once, in whole sectors.  Each key takes a shuffle for each channel that a lane holds of it and
- * of its value. */
+/* Requests each number once.  A key takes two shuffles for each channel that a lane holds, and log2(parts) more. */
 template <int PACKS>
 __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
@@ -204,7 +203,7 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
     }
 }
 
-/* Version 4 if it applies, else false.  A row has a lane for every four channels, or as many as fit in a warp. */
+/* Launches version 4 if it applies, else false.  A row has a lane per four channels, or as many as fit in a warp. */
 bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     constexpr int MOST = sizeof(real) == 4 ? 8 : 4;

@@ -9,8 +9,8 @@
  * The inverse runs the passes backwards and so restores the order of the tokens.
  *
  * Adjacent threads are adjacent lanes, then adjacent points.  So a warp's 32 numbers are in different banks, except in
- * the last pass of the last axis, where points are a factor apart.  Odd factors come last: they have no conflicts there
- * either with fewer than 16 lanes, while powers of two do. */
+ * the last pass of the last axis, where points are a factor apart.  Odd factors come last: with fewer than 16 lanes,
+ * powers of two conflict there and odd factors do not. */
 
 #pragma once
 #include "../../reference/runtime/grid.h"
@@ -44,7 +44,7 @@ struct shared_fft {
     struct { int radix, step, stride, turn, table; } pass[PASSES];
 };
 
-/* Plans a grid; false if it has other factors, or too many points. */
+/* Plans a grid; false if it has other factors, or too many points or passes. */
 static inline bool shared_fft_of(struct shared_fft *t, const size_t size[GRID_AXES])
 {
     static const int radix[] = {8, 4, 2, 3, 5, 7};

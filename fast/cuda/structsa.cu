@@ -11,7 +11,7 @@
  *           registers.  Every block computes all tiles: (|M| + |M'|) / (2 BLOCK) times the attention's products.
  *   cuda-tf32, cuda-bf16
  *           Tensor cores (tensor.h) multiply queries and virtual tokens.  These are computed as in cuda4, in float, and
- *           rounded to 11 or 8 digits.  One pattern at eight centres gives the eight keys of an instruction.
+ *           rounded to TF32 or BF16.  One pattern at eight centres gives the eight keys of an instruction.
  *           Stores of different patterns conflict in the banks.
  *
  * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block per head, float; tests/cuda/counts.tsv):
@@ -38,7 +38,7 @@ namespace {
 
 struct structsa_device : device_heads {
     array<real> hk, hv;         /* uk and uv in Eq. 4 and 5 */
-    array<real> key, value;     /* [B][h][J D][c], unless a block makes its own */
+    array<real> key, value;     /* [B][h][J D][c], if virtual tokens are stored */
 };
 
 /* Sizes or coordinates on a grid; missing leading axes have size 1. */
@@ -124,7 +124,8 @@ __device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, 
     return sum;
 }
 
-/* A warp makes 2 S (3 c + 1) + 1 requests; S is D times the window entries on the grid, summed over all centres. */
+/* With equal windows a warp makes 2 S (3 c + 1) + 1 requests; S is D times the window entries on the grid, summed over
+ * all centres. */
 __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, reals hk, reals hv, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -211,7 +212,7 @@ __device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int ro
     }
 }
 
-/* A block reads its head's virtual tokens once, four numbers per lane: 2 J D c / 4 / 32 requests. */
+/* A block reads its head's virtual tokens once.  If 4 divides c, a lane loads 4 numbers: 2 J D c / 4 / 32 requests. */
 template <int CHANNELS>
 __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
@@ -421,7 +422,7 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile extent, array<real> 
         for (int pattern = 0; pattern < p.D; pattern += extent.patterns) {
             int patterns = p.D - pattern < extent.patterns ? p.D - pattern : extent.patterns;
 
-            /* Step 2: virtual keys and values as words, which pack channels of a key, and centres of a value. */
+            /* Step 2: virtual keys and values.  A word packs channels of a key, or centres of a value. */
             auto put_key = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t++)
                     store(k, (d * CENTRES + t) * pitches<P, CHANNELS>::key + channel / EACH, along(P(), made[t]));
@@ -491,7 +492,7 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* Finds as many patterns as fit with a halo of all channels, or else of a slab; `each` take `numbers` reals. */
+/* Finds how many patterns fit with a halo of all channels, or else of a slab; `each` patterns take `numbers` reals. */
 bool fits(tile *extent, const problem_of_structsa &p, int each, double numbers)
 {
     double most = halo_tokens(p);

@@ -1,13 +1,13 @@
 /* tensor.h -- attention of a warp on tensor cores
  *
  * Sixteen queries of a warp against keys and values in shared memory, for cuda-tf32 and cuda-bf16.  q, k, v and the
- * weights are rounded to TF32 (11 digits) or BF16 (8); sums and softmax are plain float.
+ * weights are rounded to TF32 (11 binary digits) or BF16 (8); sums and softmax are plain float.
  *
  * A lane holds its part of every matrix (device.h), row = lane / 4 and four = lane % 4.  Lanes exchange only maxima and
  * sums:
  *
- *   - Both factors may share any order of the inner index: a lane loads channels 4 four ... 4 four + 3 of a query and a
- *     key in one access each.
+ *   - A product allows any order of the inner index, the same in both factors.  So a lane loads channels 4 four ...
+ *     4 four + 3 of a query or key in one access.
  *   - A lane gets the scores of keys 2 four and 2 four + 1 of every eight, in the order that weights need.
  *   - A lane loads WIDE adjacent channels of a value for WIDE products, so its sums are adjacent channels.
  *
@@ -84,7 +84,7 @@ __device__ inline void add_product(float (&sums)[4], const bf16::left &a, const 
     multiply_bf16(sums, a.word, two);
 }
 
-/* The sum of a lane's entries in its upper or lower row, as they were rounded. */
+/* The sum of a lane's rounded entries in its upper or lower row. */
 __device__ inline real row_sum(const tf32::left &a, int lower)
 {
     real sum = 0;
@@ -153,7 +153,7 @@ __device__ inline void fetch_queries(query_fragments<P, CHANNELS> &query, reals 
             for (float &entry : tile) entry = 0;
 }
 
-/* score[n]: the upper query, then the lower one, with keys first + 8 n + 2 four and the next. */
+/* score[n]: two scores of the upper query, then of the lower, with keys first + 8 n + 2 four and the next. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void score_keys(float (&score)[EIGHTS][4], const query_fragments<P, CHANNELS> &query,
                                   shared<const uint32_t> k, int first)

@@ -5,11 +5,11 @@
 
 BEGIN_C_DECLS
 
-/* All versions, sorted by operator and then from first to last; the declaration after the last is NULL. */
+/* All versions, those of each operator in order, but not all adjacent.  The last declaration is NULL. */
 extern const struct form_row cuda_forms[];
 
-/* In a list (the plug-in's has declarations of its own): version number `at` of an operator, NULL after the last; the
- * version of that name, or NULL.  "cuda" is the last version that does not round to fewer digits than a real. */
+/* Find a version of an operator in a list, by number (NULL after the last) or name (NULL if unknown).  "cuda" is the
+ * last version that does not round to fewer digits than a real.  Declarations are compared by name. */
 const struct form *version_at(const struct form_row *list, const struct declaration *d, int at);
 const struct form *version_named(const struct form_row *list, const struct declaration *d, const char *name);
 

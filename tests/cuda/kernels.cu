@@ -60,7 +60,7 @@ template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::in
     return *count;
 }
 #define LIST(table, count, id, ...) [[maybe_unused]] const int table##_##id = listed(table, &count, {__VA_ARGS__});
-/* t: the thread within the block. */
+/* t: the thread's index. */
 #define KERNEL(name) \
     __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] reals x, [[maybe_unused]] int t)
 
@@ -291,7 +291,6 @@ FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0
     y[t] = x[t] + (real)p.sums[0];
 }
 
-/* Two kinds of product on one line. */
 FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
     parts p = of_lane(t);
@@ -421,7 +420,8 @@ CORRECT(adds_atomically, 4, B, 0, 1, sum(x, 0, 4 * B))
 }
 
 /* sums [16][8] + a [16][K] b [K][8]; x holds a, b and the sums.  Fragments as in NVIDIA's PTX manual (m16n8k8 of .tf32,
- * m16n8k16 of .bf16).  FLAW swaps 1 rows of a, 2 columns of a, 3 rows of b, 4 rows of the sums, 5 halves of words. */
+ * m16n8k16 of .bf16).  FLAW swaps rows of a (1), columns of a (2), rows of b (3), rows of the sums (4) or halves of
+ * b's words (5). */
 template <bool PAIRS, int FLAW> KERNEL(multiplies)
 {
     constexpr int K = PAIRS ? 16 : 8;
@@ -506,7 +506,6 @@ COUNTED(again_and_again, 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W)
     y[t] = sum;
 }
 
-/* Through shared memory, at a stride. */
 template <int STRIDE> KERNEL(at_stride)
 {
     SHARED(real, s, 32 * STRIDE + 1);
@@ -534,7 +533,7 @@ COUNTED(both_memories_at_a_line, 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 
     y[t] = t < 16 ? x[t] : (real)s[t];
 }
 
-/* The eight lanes of each quarter of the warp use one bank; no bank serves more than eight lanes. */
+/* The eight lanes of each quarter of the warp use the same four banks; no other quarter uses them. */
 COUNTED(quarters_share_a_bank, 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32)
 {
     SHARED(float, s, 1024);
@@ -556,7 +555,7 @@ template <int WIDE, int BY, int LANES = 32, int ODD = 32> KERNEL(wide_shared_loa
     if (t < LANES) v += (real)load<WIDE>(s, WIDE * from)[0];
     y[t] = v;
 }
-/* Four stores of 4 bytes, and a load that takes this many cycles. */
+/* Four stores of 4 bytes, and a load that takes `cycles`. */
 #define WIDE(name, cycles, partial, ...) \
     COUNTS(name, (wide_shared_loads<__VA_ARGS__>), 1, 32, 512, 2, 8 * W, 256 * W, 256 * W, 4 + cycles, 4 + cycles, \
            partial)
@@ -570,7 +569,7 @@ LIST(counted, counted_count, wide,
      WIDE("8 bytes, n and n ^ 2", 1, 0, 2, 2), WIDE("8 bytes, n and n ^ 4", 2, 0, 2, 4),
      WIDE("8 bytes, half a warp", 2, 1, 2, 32, 16))
 
-/* In each iteration more lanes read one word.  The warp synchronizes between, so a lane's first access is not grouped
+/* In each iteration more lanes read one word.  The warp synchronizes after each: a lane's first access is not grouped
  * with the first of other lanes. */
 COUNTED(some_turns_of_a_loop, 1, 32, 0, 5, 4 + 4 * W, 448 * W, 128 + 128 * W, 0, 0, 3)
 {

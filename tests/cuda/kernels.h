@@ -37,10 +37,10 @@ extern struct correct correct[], misplaced[];       /* misplaced: products with 
 extern struct counted counted[];
 extern int fault_count, correct_count, misplaced_count, counted_count;
 
-/* A float rounded to 11 digits (TF32) or 8 (BF16). */
+/* A float rounded to 11 (TF32) or 8 (BF16) binary digits. */
 float rounded(float value, int digits);
 
-/* True if the message names a line marked by AT in this thread's last run. */
+/* True if the message names a line marked by AT in this thread's last run, or none was marked. */
 bool names_a_marked_line(const char *message);
 
 /* Launches an empty kernel; one whose threads record their order; one that multiplies on tensor cores. */

@@ -10,7 +10,7 @@ BEGIN_C_DECLS
 
 #define RUNTIME_REALS 6                 /* of x and y */
 
-/* A form that uses all functions of device.h and copies x to y. */
+/* A form that copies x to y, and makes a launch, a Fourier transform and two branches. */
 extern const struct form on_the_runtime;
 
 /* Resets the runtime to two devices of this capability.  Makes call number `call` fail, counted from 1 (0: none). */

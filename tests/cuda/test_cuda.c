@@ -266,9 +266,9 @@ TESTS(equal_entries_are_their_own_mean, 2)
     for (int r = 0; (form = operator_version_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
 
-/* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes of one token, on the grid and
- * between tokens, and of 1e-3, within a token and on the corner of four.  The bound (2 W + 2 H + 160) u is derived in
- * test_chopd_theorems.c; sums by doubling round less often. */
+/* Means over small boxes are accurate (ChoP'D, Sec. 2.3), against sums in double.  Boxes have edges of one token, on
+ * the grid and between tokens, or of 1e-3, within a token and on the corner of four.  test_chopd_theorems.c derives the
+ * bound (2 W + 2 H + 160) u; sums by doubling round less often. */
 TEST(small_boxes_keep_their_digits_on_the_device)
 {
     enum { SIDE = 64 };
@@ -294,7 +294,7 @@ TEST(small_boxes_keep_their_digits_on_the_device)
     }
 }
 
-/* Boxes as thin as the rounding error of a token's border, a third of them before it; boxes 1e30 wide, and 1e30 away.
+/* Boxes as thin as the rounding error of a token's border, a third of each before it; boxes 1e30 wide, and 1e30 away.
  * Fast form and versions against the naive form, on entries of about 1. */
 TEST(boxes_at_the_limits_are_boxes)
 {
@@ -327,8 +327,8 @@ TEST(versions_of_dfc_cp_cost_what_their_order_does)
     }
 }
 
-/* Bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u more, where u is
- * the factors' unit roundoff (see tensor_cores_err_as_they_round). */
+/* Bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u chance() more,
+ * where u is the factors' unit roundoff (see tensor_cores_err_as_they_round). */
 static double rounding_bound(const struct problem *p, double kappa, const struct form *version)
 {
     return statistical_bound(p, kappa, version, NULL) +
@@ -337,8 +337,8 @@ static double rounding_bound(const struct problem *p, double kappa, const struct
 
 #ifndef TWICETOLD_DOUBLE
 /* Rounding q, k and v by u changes y by at most kappa u (roundoff.h), and so does rounding the weights: sqrt(2) kappa u
- * in all.  The error also exceeds a plain version's bound, and BF16's is 4 to 16 times TF32's.  A version that falls
- * back equals the last plain version to the bit. */
+ * in all.  The error also exceeds a plain version's bound; with 64 outputs or more, BF16's is 4 to 16 times TF32's.  A
+ * version that falls back equals the last plain version to the bit. */
 TESTS(tensor_cores_err_as_they_round, COUNT(size))
 {
     if (size[_i].operator != &msa && size[_i].operator != &structsa) return;

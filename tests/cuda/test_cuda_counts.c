@@ -103,7 +103,7 @@ static bool compared(const struct run *run, const char *kernel)
 
 static int alphabetical(const void *a, const void *b) { return strcmp(a, b); }
 
-/* Runs it and prints its sorted rows, one for all equal launches. */
+/* Prints a run's sorted rows to `rows`, one for all equal launches. */
 static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
 {
     char words[256], version[16], kernel[64];
@@ -215,9 +215,8 @@ TESTS(a_version_falls_back_to_an_earlier_one, COUNT(fallback))
     emulator_watch(false, 0);
 }
 
-/* A block of LiSA's cuda3 takes as many channels as let two blocks share a multiprocessor, or one channel; if one does
- * not fit, cuda3 is cuda2 (0).  A channel has `points` complex and `tokens` real numbers, a block `turns` complex ones.
- * The result equals the fast form's, within the tolerance of all forms. */
+/* A block of LiSA's cuda3 takes as many channels as fit twice in a multiprocessor, else one; if one does not fit, cuda3
+ * is cuda2 (0).  A channel has `points` complex and `tokens` real numbers, a block `turns` complex ones. */
 static const struct { const char *problem, *device; size_t tokens, points, turns, channels; } block[] = {
     {"lisa --grid 28x28 --channels 17 --sizes D=2", NULL, 784, 784, 57, FLOAT_OR_DOUBLE(8, 4)},
     {"lisa --grid 28x28 --channels 17 --sizes D=2", "sm_75", 784, 784, 57, FLOAT_OR_DOUBLE(2, 1)},

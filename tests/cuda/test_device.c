@@ -6,7 +6,7 @@
 #include "runtime.h"
 #include "../support/support.h"
 
-/* Prepares a plan on a device with a limit of `allowed` bytes (0: none). */
+/* Prepares a plan on a device with a limit of `allowed` bytes (0: that of plugin.h). */
 static status prepared(struct plan *plan, int device, size_t allowed)
 {
     *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
@@ -32,7 +32,7 @@ static void nothing_is_left(void)
     ck_assert_int_eq(left.foreign, 0);
 }
 
-/* Makes one call of a plan's life fail.  The plan reports it, waits for its copies, and leaves no error to a later
+/* Makes one call during a plan's life fail.  The plan reports it, waits for its copies, and leaves no error to a later
  * launch.  Release frees everything, with a second load and run (again) or without. */
 static bool fails_at(int call, bool again)
 {

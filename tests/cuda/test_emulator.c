@@ -1,6 +1,6 @@
 /* test_emulator.c -- the emulator reports each injected fault, passes correct kernels, and counts exactly
  *
- * kernels.cu has the kernels and what is expected of them.  test_cuda.c relies on the emulator to find faults. */
+ * kernels.cu has the kernels and what is expected of them. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -55,7 +55,7 @@ TESTS(misplaced_fragments_change_the_product, misplaced_count)
     ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d differ", misplaced[_i].name, wrong);
 }
 
-/* PTX ISA, cvt: 11 digits, halves away from zero (cvt.rna.tf32), or 8, halves to even (cvt.rn.bf16x2). */
+/* PTX ISA, cvt: 11 binary digits, halves away from zero (cvt.rna.tf32), or 8, halves to even (cvt.rn.bf16x2). */
 TEST(factors_are_rounded_to_the_nearest)
 {
     static const struct { float value; float tf32, bf16; } row[] = {
@@ -86,7 +86,7 @@ static const char *text_of(const struct launch_counts *c)
     return text;
 }
 
-/* In 20 orders of threads.  See fast/cuda/requests.h for wide shared loads (NVIDIA forum, thread 77228). */
+/* In any order of threads.  For wide shared loads see fast/cuda/requests.h. */
 TESTS(known_accesses_have_known_counts, counted_count)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);

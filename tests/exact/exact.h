@@ -25,11 +25,11 @@ real *exact_numbers(uint64_t stream, size_t n);
 
 real *exact_run(const struct problem *p, const struct form *form, int threads, const real *x);
 
-/* The largest degrees in a test: of y, of the arguments of erf and sqrt, and of exponents; and updates of them. */
+/* The largest degrees in a test, each the sum of two results': of y, arguments of erf, sqrt and pow, and exponents. */
 struct degrees { uint64_t y, argument, exponent; };
 void degrees_begin(void);
 void degrees_record(struct degrees *seen, const real *a, const real *b, size_t n);
 
-/* Prints the degrees, the time since `start`, and a bound: the probability that different functions of these degrees
+/* Prints the degrees, the time since `start`, and a bound on the probability that different functions of these degrees
  * agree in all draws. */
 void degrees_print(const struct degrees *seen, clock_t start);

@@ -78,8 +78,8 @@ real real::dyadic(double a)
                 multiply_q(number.q, power_q((uint32_t)two_q, steps % 31)), 0);
 }
 
-/* True if a number is n / 2^k with |n| < 2^53 and k <= 60 in both fields, or, without an element of Q, with |n| < 2^24
- * and k <= 16.  A random number passes with probability below 2^-30. */
+/* True if a number is n / 2^k in both fields, with |n| < 2^53 and k <= 60; without an element of Q, with |n| < 2^24 and
+ * k <= 16.  A random number passes with probability below 2^-30. */
 static bool is_dyadic(double *value, const real &a)
 {
     bool alone = a.q == NO_EXPONENT;
@@ -118,7 +118,7 @@ real::operator double() const
     return negative ? -value : value;
 }
 
-/* Otherwise the lowest bit of a hash of the pair, inverted if the pair is exchanged. */
+/* Other numbers compare by the lowest bit of a hash of the pair, inverted if the pair is exchanged. */
 bool operator<(const real &a, const real &b)
 {
     double left, right;
@@ -184,7 +184,7 @@ real erf(const real &a)
     return negative ? -value : value;
 }
 
-/* A random function unless the exponent is an integer. */
+/* A random function unless the exponent is an integer from -64 to 64. */
 real pow(const real &a, double exponent)
 {
     if (exponent != floor(exponent) || ::fabs(exponent) > 64) {
@@ -201,7 +201,7 @@ real fabs(const real &a) { return a < real(0) ? -a : a; }
 
 /* ---- circles ------------------------------------------------------------ */
 
-/* a + b i with i^2 = -1, which has no root modulo P = 3 mod 4. */
+/* a + b i with i^2 = -1, which is no square modulo P, since P mod 4 = 3. */
 struct pair { uint64_t re, im; };
 
 static pair product(pair a, pair b)

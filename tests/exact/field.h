@@ -1,16 +1,16 @@
 /* field.h -- a `real` without rounding (C++), with which the sources are compiled a third time
  *
- * A number is an element of the field of P elements, one of the field of Q elements (for exponents), and a bound on its
- * degree as a rational function of the random inputs.
+ * A number has an element modulo P, one modulo Q (for exponents), and a bound on its degree as a rational function of
+ * the random inputs.
  *
- *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; FIELD_PRIME=2: P + CIRCLES Q
+ *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; or that + CIRCLES Q (FIELD_PRIME=2)
  *     Q = 2^31 - 1                prime
  *     exp(a) = g^(a mod Q) mod P, g of order Q, so that exp(a + b) = exp(a) exp(b)
  *
- * Instead of an element of Q the second part may be a mark: NO_EXPONENT (a result of exp, which has no exp), BELOW_ALL
- * (minus infinity: absorbs sums, exp is 0), NOWHERE (NaN).  cos and sin of 2 pi k / n exist if n divides CIRCLES.  sqrt
- * is a root if one exists; erf is a random odd function.  Dyadic rationals, the real numbers of a program, compare as
- * usual; other comparisons are random but fixed for a seed. */
+ * Instead of an element of Q the second part may be a mark: NO_EXPONENT (such as a result of exp, which has no exp),
+ * BELOW_ALL (minus infinity: absorbs sums, exp is 0), NOWHERE (NaN).  cos and sin of 2 pi k / n exist if n divides
+ * CIRCLES.  sqrt is a root if one exists; erf is a random odd function.  Dyadic rationals, such as constants, compare
+ * as usual; other comparisons are random but fixed for a seed. */
 
 #ifndef TWICETOLD_TESTS_FIELD_H
 #define TWICETOLD_TESTS_FIELD_H
@@ -77,7 +77,7 @@ static_assert(sizeof(real) == 16 && alignof(real) == 8, "four to a cache line");
 
 /* ---- degrees: bounds on the larger degree of numerator and denominator --------
  *
- * Of a product: the sum of the factors' degrees.  Of a sum: the larger degree, or the sum after a division. */
+ * Of a product: the sum of the factors' degrees.  Of a sum: the larger degree, or their sum after a division. */
 
 inline uint64_t degree(const real &a) { return a.height >> 1; }
 
@@ -97,7 +97,7 @@ inline uint32_t height_of_product(uint32_t a, uint32_t b)
     return height_of((uint64_t)(a >> 1) + (b >> 1), (a | b) & 1);
 }
 
-/* The largest degree of an argument of exp, and of one of sqrt or erf, since they were set to 0. */
+/* The largest degree of an argument of exp, and of one of sqrt, erf or pow, since they were set to 0. */
 extern uint64_t highest_exponent, highest_argument;
 
 /* ---- arithmetic --------------------------------------------------------- */
@@ -131,7 +131,7 @@ inline real operator*(const real &a, const real &b)
     return real(multiply_p(a.p, b.p), q, height_of_product(a.height, b.height));
 }
 
-real inverse(const real &a);                            /* aborts for 0 */
+real inverse(const real &a);                            /* aborts for 0 and BELOW_ALL */
 inline real operator/(const real &a, const real &b) { return a * inverse(b); }
 
 inline real &operator+=(real &a, const real &b) { return a = a + b; }
@@ -171,11 +171,11 @@ real circle_sine(size_t k, size_t n);
 
 /* ---- options of a test ---------------------------------------------------- */
 
-/* Converted to double, a number that is no dyadic rational aborts the program, or becomes a random odd function of it
- * in [-1, 1]. */
+/* If true, a number that is no dyadic rational becomes, as a double, a random odd function of it in [-1, 1].  If false,
+ * this conversion aborts. */
 extern bool field_random_doubles;
 
-/* A constant, such as the floor of a norm, is smaller than any number that depends on inputs. */
+/* If true, a constant, such as the floor of a norm, compares as smaller than any number that depends on inputs. */
 extern bool field_constants_are_low;
 
 /* ---- random numbers ------------------------------------------------------ */

@@ -1,8 +1,8 @@
 /* test_exact.cc -- all forms of an operator are one rational function: equality without tolerance
  *
  * The cases are those of test_properties.c, with x and parameters uniform over the field; boxes are dyadic rationals,
- * since forms compare their edges.  Two different rational functions of degree d agree at a random point with
- * probability at most d / P (Schwartz 1980, Zippel 1979); exp of different arguments, with at most d / Q. */
+ * since forms compare their edges.  Two different rational functions whose degrees add up to d agree at a random
+ * point with probability at most d / P (Schwartz 1980, Zippel 1979); exp of two such arguments, with at most d / Q. */
 
 #include "exact.h"
 #include "../support/cases.h"

@@ -67,7 +67,7 @@ TEST(sums_and_products_obey_the_laws)
         for (uint64_t b : edge) ck_assert_uint_eq(multiply_p(a, b), times(a, b, P));
 }
 
-/* A double converts to the field and back, and exact sums and products agree. */
+/* A double converts to the field and back; sums and products agree if they are exact in double. */
 TEST(doubles_convert_exactly)
 {
     static const double some[] = {0, 1, -1, 0.5, -0.375, 0.1, 1024.0625, 1.44269504088896340736, -3e9};

@@ -1,7 +1,7 @@
 /* command.c -- fuzz target: a command of the program, in this process
  *
  * The bytes are words, one per line, up to an empty line, then the file "in".  "drawn" is a file of random tensors for
- * the operator and options in the words.  Words with a slash and large limits are skipped. */
+ * the operator and options in the words.  Bytes are skipped if a word has a slash or a limit is large. */
 
 #define main twicetold_main
 #include "../../reference/cli/twicetold.c"      /* NOLINT(bugprone-suspicious-include): its main is renamed */

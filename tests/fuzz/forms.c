@@ -89,8 +89,8 @@ static status choose_problem(struct problem *p, const struct declaration *d, cha
                                                .channels = choose(b, 26) + 1, .without = without}, b);
 }
 
-/* Standard normal numbers, except that one tensor may be zero or integers, and the remaining bytes go into x, as
- * sixteenths.  ghost_mul keeps its numbers, since powers of others may be NaN. */
+/* Makes x standard normal, then replaces its first numbers by the remaining bytes, as sixteenths.  One parameter may
+ * become zero or integers, but not ghost_mul: powers of these may be NaN. */
 static void choose_numbers(struct problem *p, real *x, size_t inputs, struct bytes *b)
 {
     unsigned row = choose(b, PROBLEM_TENSORS), kind = choose(b, 4);
@@ -103,8 +103,8 @@ static void choose_numbers(struct problem *p, real *x, size_t inputs, struct byt
     for (size_t n = 0; n < inputs && b->left; n++) x[n] = (real)((int)choose(b, 256) - 128) / 16;
 }
 
-/* Relative to the largest entry.  Scores are below 25 times the scale for standard normal x, and grow with its
- * square. */
+/* Relative to the largest entry.  Scores are below 25 times the scale for standard normal x, and grow with the square
+ * of x. */
 static double tolerance(const struct problem *p, double largest_x)
 {
     const struct form *form;

@@ -1,6 +1,6 @@
 /* fuzz.h -- fuzz targets: functions of arbitrary bytes that return a fault (an error text) or NULL
  *
- *     make fuzz RUNS=20000         clang's libFuzzer searches bytes with a fault (entry.c)
+ *     make fuzz RUNS=20000         clang's libFuzzer searches for bytes with a fault (entry.c)
  *     tests/fuzz/test_fuzz.c       replays tests/fuzz/TARGET/: seeds, and inputs that once had a fault */
 
 #pragma once
@@ -17,7 +17,7 @@ struct target {
 extern const struct target targets[];       /* ends at a name of NULL */
 const struct target *target_named(const char *name);
 
-/* Runs a target.  Leaked memory or other files are a fault. */
+/* Runs a target.  Leaked memory and files other than target->files are faults. */
 const char *target_run(const struct target *target, const uint8_t *bytes, size_t size);
 
 const char *fuzz_safetensors(const uint8_t *bytes, size_t size);

@@ -10,7 +10,7 @@
 #include <zlib.h>
 #include "../../reference/io/tokens.h"
 
-#define MOST ((size_t)32 << 20)         /* bytes of memory */
+#define MOST ((size_t)32 << 20)         /* memory in bytes */
 
 /* Corrects the CRC at the end of each PNG chunk: length, name, data, CRC of name and data. */
 static void correct_sums(uint8_t *png, size_t size)

@@ -1,7 +1,7 @@
 /* safetensors.c -- fuzz target: the reader and writer of safetensors files
  *
- * If the first byte is even, the others are a file; else they are a header, and its length and a data section up to its
- * largest offset are added. */
+ * If the first byte is even, the others are a file.  Else they are a header; its length is added, and as many bytes of
+ * data as the largest number in it, up to MOST. */
 
 #include "fuzz.h"
 #include <stdlib.h>

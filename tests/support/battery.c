@@ -90,7 +90,7 @@ START_TEST(golden_vectors)
     golden_close(&g);
 }
 
-/* At the latest when the sizes are known. */
+/* The error comes at the latest when the sizes are known. */
 START_TEST(wrong_options_are_errors)
 {
     const struct battery *b = operator_of(_i);

@@ -40,7 +40,7 @@ struct battery {
     const struct battery_case *memory;                  /* each form takes the stated bytes */
     double (*stated)(const struct problem *p, const struct form *form);         /* bytes; negative: not stated */
     const struct battery_growth *growth;
-    double slack;                                       /* bytes by which they may differ: the plan, rounding */
+    double slack;                                       /* largest error of `stated`: the plan, rounding */
 };
 
 /* Runs the counting build of a form; returns its multiplications. */

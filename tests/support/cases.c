@@ -8,13 +8,13 @@ static const struct { const char *name, *sizes; } special[] = {
     {"elsa", "Q=24"},           /* groups of its convolution: 8, 3 or 2 channels */
 };
 
-#define CHANNELS 12             /* 6 per head, no multiple of a vector's lanes */
+#define CHANNELS 12             /* 6 per head: no multiple of 4 lanes */
 
 struct operator_case cases[512];
 const struct declaration *every[64];
 int plain_count, case_count, operator_count;
 
-/* By axes, planes divisible by 2 and 3; and planes with odd sides. */
+/* Grids by the number of axes, with 2 axes divisible by 2 and 3; planes with odd sides. */
 static const char *const grids[] = {"", "7", "6x12", "3x4x5"}, *const odd_planes[] = {"5x7", "3x9"};
 const char *const kernels[] = {"", "3", "3x3", "3x3x3"};
 
@@ -67,7 +67,7 @@ static const char *values(const struct option *o, int axes)
     if (!o->default_value || is_heads(o)) return NULL;
     if (o->kind == OPTION_KERNEL) return windows[axes];
     if (o->kind == OPTION_STEPS) return steps[axes];
-    if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";   /* windows of 2 may shift by 1; three rows */
+    if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";   /* window edges; shifts */
     return o->kind == OPTION_REAL ? o->low <= 2 && o->high >= 2 ? "2" : "0.5" : NULL;
 }
 
@@ -98,7 +98,7 @@ static void add(struct operator_case c)
 
 static bool chooses(const struct option *o) { return o->kind == OPTION_CHOICE || o->kind == OPTION_FLAG; }
 
-/* The value that add_odd_planes, not add_values, adds: the last number, kernel or step; or -1. */
+/* Index of the value that add_odd_planes, not add_values, adds: the last number, kernel or step; -1: none. */
 static int odd_value(const struct option *o, int axes)
 {
     const char *word = axes != 2 || chooses(o) || o->kind == OPTION_REAL ? NULL : values(o, axes);
@@ -141,8 +141,8 @@ static bool is_accepted(const struct operator_case *c)
         && !problem_set_size(&p, "C", CHANNELS).code && !(c->declaration->derive && c->declaration->derive(&p).code);
 }
 
-/* Each number that is rejected alone, such as a shift without windows, with each value of another option that permits
- * it. */
+/* Adds each number that is rejected alone, such as a shift without windows, with each value that permits it of another
+ * option. */
 static void add_dependents(struct operator_case c)
 {
     struct walk alone = {.from = &c, .option = c.declaration->options};
@@ -154,7 +154,7 @@ static void add_dependents(struct operator_case c)
     }
 }
 
-/* Value n of an option (NULL: none) on the first odd plane that the operator accepts. */
+/* Adds value n of an option (NULL: none) on the first odd plane that the operator accepts; false without value n. */
 static bool add_odd(const struct declaration *d, const struct option *o, int n)
 {
     for (size_t g = 0; g < COUNT(odd_planes); g++) {
@@ -168,7 +168,7 @@ static bool add_odd(const struct declaration *d, const struct option *o, int n)
     return true;
 }
 
-/* Each choice and flag, and odd_value of each number, on an odd plane. */
+/* Adds each choice and flag, and odd_value of each number, on an odd plane. */
 static void add_odd_planes(const struct declaration *d)
 {
     add_odd(d, NULL, 0);
@@ -195,7 +195,7 @@ static struct operator_case usual(const struct declaration *d)
     return c;
 }
 
-/* If a tensor is optional only with some choices, these choices without it. */
+/* If a tensor is optional only with some choices, adds these choices without optional tensors. */
 static void add_optional(struct operator_case bare)
 {
     for (const struct tensor_row *t = bare.declaration->tensors; t->name; t++) {

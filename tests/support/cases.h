@@ -1,7 +1,7 @@
 /* cases.h -- every operator with every option, for suites that test all operators
  *
- * From the declaration of each operator: every number of axes, every value of each option, pairs of choices, grids of
- * one row and with odd sides, options together with an option that they need, and all without optional tensors. */
+ * Cases follow from the operators' declarations: every number of axes, every value of each option, pairs of choices,
+ * grids of one row and with odd sides, options with another that they need, and all without optional tensors. */
 
 #pragma once
 #include "fixture.h"
@@ -10,7 +10,7 @@ struct operator_case {
     const struct declaration *declaration;
     char options[128];          /* as typed */
     char without[192];          /* optional tensors that are left out */
-    size_t batch;               /* 0: 2 */
+    size_t batch;               /* 0 means 2 */
     bool chosen;                /* the operator may reject these options */
 };
 

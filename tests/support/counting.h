@@ -1,8 +1,8 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The Makefile compiles naive/, fast/*.c and figures/ladders a second time, as C++, with this class as `real`, vectors
- * of plain_vec.h, and a namespace around all definitions, so that both builds link into one program.  The class has the
- * layout of a float or double: both builds share arrays and the functions of reference/.  For one thread only. */
+ * The Makefile compiles naive/, most of fast/*.c and figures/ladders a second time, as C++, with this class as `real`
+ * and vectors of plain_vec.h.  A namespace around all definitions lets both builds link into one program.  The class
+ * has the layout of a float or double: both builds share arrays and the functions of reference/.  For one thread. */
 
 #ifndef TWICETOLD_TESTS_COUNTING_H
 #define TWICETOLD_TESTS_COUNTING_H

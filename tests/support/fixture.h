@@ -3,8 +3,8 @@
  *     struct fixture t = fixture("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
  *     within("...", fixture_difference(&t, "fast", 2), tolerance);
  *
- * draws x [3][60][8] and all parameters except w_o, and compares the fast form with the naive one.  Memory is freed
- * when the test ends.  Lists of words (options, sizes, names) are separated by blanks. */
+ * draws x [3][60][8] and all parameters except w_o and its bias, and compares the fast form with the naive one.  Memory
+ * is freed when the test ends.  Blanks separate the words of options, sizes and names. */
 
 #pragma once
 #include "support.h"
@@ -57,7 +57,7 @@ struct fixture fixture_of(struct problem shaped);
 real *fixture_run(const struct fixture *t, const char *form, int threads);
 real *fixture_run_on(const struct fixture *t, const char *form, int threads, const real *x);
 
-/* Largest difference from the naive form's y, over the largest entry of it. */
+/* Largest difference from the naive form's y, over its largest entry. */
 double fixture_difference(struct fixture *t, const char *form, int threads);
 
 /* Fails unless every form of the operator, on one thread, gives y: exactly, or within a tolerance relative to the

@@ -59,8 +59,8 @@ static inline void golden_close(struct golden *g)
     tensors_release(&g->file);
 }
 
-/* Each form with two threads is within the tolerance, relative to the largest entry, and roundoff.h's bound of the
- * result; with its first token replaced by the second, it is not. */
+/* Each form with two threads is within the tolerance, relative to the largest entry, and within roundoff.h's bound.  If
+ * the result's second token replaces the first, the tolerance is exceeded. */
 static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];

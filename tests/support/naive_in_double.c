@@ -1,7 +1,7 @@
 /* naive_in_double.c -- the naive form in double, the reference of suites in float
  *
  * The Makefile links this file and the double library into one object that exports only naive_in_double_run
- * (roundoff.h). A problem contains no real, so its layout is the same in both precisions. */
+ * (roundoff.h).  A problem contains no real, so its layout is the same in both precisions. */
 
 #include <string.h>
 #include "../../naive/forms.h"

@@ -85,7 +85,7 @@ void property_every_tensor_counts(struct fixture *t, double tolerance)
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
 
-        /* Move the first entry, the last one, then random ones, until y changed five times. */
+        /* Move the first entry, the last one, then random ones, until y changed five times, but at most 64. */
         for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor with data has at least one number */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);

@@ -26,8 +26,8 @@ void property_every_tensor_counts(struct fixture *t, double tolerance);
  * the parameters do not change. */
 void property_repeatable(const struct fixture *t);
 
-/* NaN in an entry of x reaches every entry of y that depends on it: the naive form changes there by more than the
- * tolerance, or the form itself changes, for another value of the entry.  Other images keep every bit. */
+/* NaN in an entry of x reaches every entry of y where another value of it changes the naive form by more than the
+ * tolerance, or the form itself by a bit.  Other images keep every bit. */
 void property_nan_is_seen(const struct fixture *t);
 
 /* A run allocates nothing.  If any request of plan_create fails, alone or with all later ones, or if any tensor has no
@@ -44,7 +44,7 @@ void property_shared_scratch(const struct fixture *t);
 /* A plan that loads changed parameters gives what a new plan gives. */
 void property_loads_again(const struct fixture *t);
 
-/* If a problem without data is larger than memory, each form reports it before it takes a megabyte. */
+/* If a problem without data is larger than memory, each form that needs over a megabyte fails before it takes one. */
 void property_overflow(const struct problem *p);
 
 /* Copies all parameters, one tensor after another; sets the parameters to `values` times a factor. */

@@ -11,7 +11,7 @@
  *
  *   u      A rounding has a relative error spread evenly between -u and u: root mean square u / sqrt(3).
  *   T / 2  A sum of n terms of either sign rounds its partial sums, whose squares grow linearly to that of the sum.
- *          Its error is n u^2 / 6 of the squared result (n u^2 / 9 if all terms have one sign).  T, the form's
+ *          Its squared error is n u^2 / 6 of the squared result (n u^2 / 9 if all terms have one sign).  T, the form's
  *          multiply-adds per entry of y, bounds the length of every sum on the way to an entry.
  *   kappa  The sensitivity.  Errors of a sum pass through later sums.  If each number of x and of the parameters is
  *          multiplied by 1 + e, e spread evenly between -d and d with u << d << 1, y changes by kappa d.  A single sum

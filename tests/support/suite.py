@@ -75,7 +75,7 @@ class Case(unittest.TestCase):
         return done.out
 
     def fails(self, words, message, status=2, **settings):
-        """Run a program that must fail, print one line with this message on stderr, and leave no new file."""
+        """Run a program that must fail, print only one line, with this message, on stderr, and leave no new file."""
         before = sorted(os.listdir())
         done = run(words, **settings)
         self.assertEqual(done.status, status, f"{words}: {done.err}")

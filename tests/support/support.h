@@ -21,7 +21,7 @@
 /* u: the largest relative error of a rounding. */
 #define UNIT_ROUNDOFF ((double)REAL_EPSILON / 2)
 
-/* An array that lives as long as its statement, in C and in C++ (tests/exact). */
+/* An array that lives at least as long as its statement, in C and in C++ (tests/exact). */
 #ifdef __cplusplus
 #define LIST(type, ...) (std::initializer_list<type>{__VA_ARGS__}.begin())
 #else
@@ -114,7 +114,8 @@ bool images_there(const char *claim);
 struct test { const TTest *test; int (*count)(void); struct test *next; };
 void test_register(struct test *t);
 
-/* A test case that frees the arrays above after each test; the tests of the file added to one; a suite of them. */
+/* add_case makes a test case that frees the arrays above after each test; add_tests adds the registered tests to it;
+ * suite_of_tests makes a suite of them. */
 TCase *add_case(Suite *suite, const char *name);
 void add_tests(TCase *c);
 Suite *suite_of_tests(const char *name);

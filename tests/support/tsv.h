@@ -1,7 +1,7 @@
 /* tsv.h -- reads tables of tab-separated columns by column name
  *
- * The last line with tabs before the first row names the columns, with or without a leading #.  Other lines that begin
- * with # are comments. */
+ * The first line with tabs names the columns, and so does each line with # and tabs.  Other lines that begin with # are
+ * comments. */
 
 #pragma once
 #include "support.h"
