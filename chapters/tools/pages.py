@@ -305,12 +305,18 @@ def classes_of(inline):
     return inline['c'][0][1] if kind_of(inline) == 'Link' else []
 
 
+AFTER_NUMBER = r'(\d{3}|ns|µs|ms|s|bytes|[KMG]i?B|[MG]|%)(\W|$)'
+
+
 def glued(inlines):
-    """A formula in the text keeps the punctuation after it."""
+    """A formula in the text keeps the punctuation after it; a number keeps its next three digits, and its unit."""
     out = []
     for inline in inlines:
         if kind_of(inline) == 'Str' and re.match(r'[.,;:!?)]', inline['c']) and out and kind_of(out[-1]) == 'Math':
             out[-1] = box('Span', [out[-1], inline], ['glued'])
+        elif len(out) > 1 and kind_of(inline) == 'Str' and kind_of(out[-1]) == 'Space' and \
+                kind_of(out[-2]) == 'Str' and re.search(r'\d$', out[-2]['c']) and re.match(AFTER_NUMBER, inline['c']):
+            out[-1:] = [{'t': 'Str', 'c': '\u202f'}, inline]
         else:
             out.append(inline)
     return out
@@ -330,7 +336,11 @@ def formula(node):
 
 def set_as_tex(text):
     """MathML as TeX would set it."""
+    text = re.sub(r'<mstyle mathvariant="bold"><mn>(\d)</mn></mstyle>',
+                  lambda digit: f'<mn>{chr(0x1d7ce + int(digit[1]))}</mn>', text)
     for pattern, replacement in [
+            # Browsers know mathvariant on a letter only.
+            (r'<mstyle mathvariant="normal"><mi>(\w)</mi></mstyle>', r'<mi mathvariant="normal">\1</mi>'),
             # Pandoc lets every bracket grow; only those of matrices should.
             (r'(?<!</mtable>)<mo stretchy="true" (form="(?:pre|post)fix">[^<]*</mo>)(?!<mtable)',
              r'<mo stretchy="false" \1'),

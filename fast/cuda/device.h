@@ -252,7 +252,7 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
 bool device_enter(struct device *d);
 void device_check(struct device *d, cudaError_t error, const char *what);
 
-/* A count of blocks may exceed an axis of dim3. */
+/* A count above INT32_MAX becomes 0 blocks, which every launch rejects; a plain conversion would truncate it. */
 static inline dim3 device_grid(dim3 blocks) { return blocks; }
 static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks, 1)); }
 #else

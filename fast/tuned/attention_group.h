@@ -11,11 +11,11 @@
 
 /* A group of queries and their running results.  Each entry of an array is `vectors` vectors: one number per query. */
 struct group {
-    vec *q, *o;                 /* [channels] */
+    vec *q, *o;                 /* [channels]; q is zero in lanes without a query */
     vec *sum, *top;             /* [1]; sum follows o */
     size_t sums;                /* 2 if o and sum of the earlier stretches follow, else 1 */
     size_t first, queries;      /* the first query, counted within the call, and how many */
-    size_t vectors;             /* WIDE or 1; lanes without a query are zero */
+    size_t vectors;             /* WIDE or 1 */
 };
 
 struct tile {

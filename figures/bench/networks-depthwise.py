@@ -2,9 +2,9 @@
 
     python3 figures/bench/networks-depthwise.py >figures/networks/networks-depthwise.tsv
 
-The committed table has a row for each of two versions of PyTorch, in processor time.  The network is that of
-versus.py, one image of 224 x 224, one thread, eager.  Without means that a convolution returns its input.  Each time is
-the minimum wall time of RUNS + 1 runs; the two networks alternate.
+Prints one row, for the installed version of PyTorch.  The network is that of versus.py: one image of 224 x 224, one
+thread, eager.  In the second network each depth-wise convolution returns its input.  Each time is the minimum wall time
+of RUNS + 1 runs; the two networks alternate.  The committed table has rows of two versions, in processor time.
 """
 import time
 

@@ -80,8 +80,8 @@ class Memory(suite.Case):
             self.assertIn("not enough memory", done.err)
 
     def fail_requests(self, words, every, step):
-        """Fail each request of a command; return how many.  After 60 requests only every `step`th; of oneDNN's, every
-        997th."""
+        """Run a command once for each n, with request n failing (with `every`, all later ones too); return how many.
+        From n = 60 on, n grows by `step`; after a request by oneDNN, by 997."""
         write("y", b"old")
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)

@@ -147,7 +147,7 @@ TESTS(heads_are_split_in_whole_numbers, COUNT(split))
 }
 
 /* Hi-Fi, plain and fast: NaN in token (3, 2) of 5 x 7 reaches only its own window, although windows share vectors.  In
- * the naive form it reaches its whole image, as zero weights multiply it. */
+ * the naive form it reaches the whole image: the mask is added to the scores, and NaN - infinity is NaN. */
 TESTS(nan_stays_in_its_window, 3)
 {
     char options[64];

@@ -24,9 +24,9 @@ static double bound(size_t n)
 
 static double oracle_bound(size_t n) { return bound(n) + 7 * log2((double)n) * UNIT_ROUNDOFF; }
 
-/* Statistical bound of roundoff.h for two transforms of n points.  Squares for each prime factor r: r / 6 for sums of r
- * terms of both signs, 1 / 3 for their rounded factors; 1 / 3 + 1 / 2 for a rounded twiddle factor, a product and a sum
- * of two. */
+/* Statistical bound of roundoff.h for the difference of two transforms of n points.  The squared error of one, in u^2,
+ * is 1 / 3 before the first stage.  Each prime factor r of n adds r / 6 for sums of r terms of either sign, 1 / 3 for
+ * their rounded factors, 1 / 3 for a rounded twiddle factor, and 1 / 2 for its product and the sum of two products. */
 static double statistical(size_t n)
 {
     double squares = 1.0 / 3;

@@ -3,10 +3,10 @@
     python3 tests/pytorch/OPERATOR.py [FOLDER]      writes golden vectors (default: into tests/golden)
 
 OPERATOR.py has an operator's literal form, by the equations of the paper, and the forms that figures/bench/versus.py
-times (TIMED, timed_inputs, timed).  A golden vector has inputs that float32 holds exactly, so it serves both
-precisions, and the literal form's result in float64.  Tensors have the names of the operator's table (in a network,
-their paths); y_expected is the result; __metadata__ has the operator and its options.  A file with equal inputs and
-results that agree to 1e-13 is kept, since libraries differ in the last bits.
+times (TIMED, timed_inputs, timed).  A golden vector holds inputs and the literal form's result, in float64.
+float32 represents the inputs exactly, so one file serves both precisions.  Tensors have the names of the operator's
+table (in a network, their paths); y_expected is the result; __metadata__ has the operator and its options.  An existing
+file is kept if its inputs are equal and its results agree to 1e-13, since libraries differ in the last bits.
 """
 
 import json

@@ -80,7 +80,7 @@ static bool untouched(const real *margin)
 {
     const unsigned char *byte = (const unsigned char *)margin;
     size_t b = 0;
-    while (b < MARGIN * sizeof *margin && byte[b] == MARGIN_BYTE) b++;
+    while (b != MARGIN * sizeof *margin && byte[b] == MARGIN_BYTE) b++;
     return b == MARGIN * sizeof *margin;
 }
 

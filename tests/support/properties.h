@@ -44,7 +44,8 @@ void property_shared_scratch(const struct fixture *t);
 /* A plan that loads changed parameters gives what a new plan gives. */
 void property_loads_again(const struct fixture *t);
 
-/* If a problem without data is larger than memory, each form that needs over a megabyte fails before it takes one. */
+/* With memory limited to 1 MiB, each form of a huge problem without data can be prepared, unless a library rejects its
+ * sizes.  If its arena exceeds 1 MiB, the plan fails, and nothing stays allocated. */
 void property_overflow(const struct problem *p);
 
 /* Copies all parameters, one tensor after another; sets the parameters to `values` times a factor. */

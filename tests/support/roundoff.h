@@ -44,8 +44,8 @@ void alike(const char *what, const real *a, const real *b, size_t n, double safe
 double *reference(const struct problem *p, const real *x);
 double sensitivity(const struct problem *p, const real *x, const double *y);
 
-/* kappa of a network at this x with logits y; and the largest T of its steps.  The roundings of a step pass through
- * later steps as changes of its weights and input do. */
+/* kappa of a network at this x with logits y; and the largest T of its steps.  kappa changes the weights of all steps,
+ * so it includes how later steps amplify the roundings of an earlier one. */
 double network_sensitivity(struct network *n, const real *x, const real *y);
 double network_terms(const struct network *n);
 

@@ -42,7 +42,7 @@ struct structsa_fast {
     size_t block;                       /* queries in a block */
     real *workspace;                    /* per thread: attention_fast's */
     size_t tile;                        /* by the map: centres in a tile */
-    size_t ahead;                       /* by the map: from a centre to the last token of its aggregators */
+    size_t ahead;                       /* by the map: tokens from a centre to the end of its value window */
     real *map, *merged, *scores, *group;    /* by the map, per thread */
 };
 
