@@ -133,6 +133,8 @@ def counts(title, columns, groups, foot, left, wide):
             y += 25
             names.append((name, 16, y))
             lines.append((y, row))
+    if not lines:
+        raise ValueError("no row to draw")
     sheet = Sheet(title, wide, y + 32 + 18 * len(foot), foot)
     for name in names:
         sheet.write(*name)
