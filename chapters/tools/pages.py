@@ -9,7 +9,7 @@ suites, and live/module.js, the library for the live figures.  book.md's content
 import glob, html, json, os, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 
-from weave import BATTERY, Wrong, battery_tests, replace, suite_of, suites, test_addresses, tests_of, text_of, woven
+from weave import BATTERY, Wrong, battery_tests, read_table, replace, suite_of, suites, test_addresses, tests_of, text_of, woven
 
 BOOK = 'Attention, Twice Told'
 NEXT_PAGE = '<!-- next page -->'
@@ -265,11 +265,9 @@ def origin(folder, name):
 
 def gap_times():
     """For the live figure of all operators: machine, day, sides of the grids and milliseconds of the fast forms."""
-    table = text_of('figures/gap/gap-choices.tsv')
-    head, *rows = [line.split('\t') for line in table.splitlines() if re.match('#what|milliseconds', line)]
-    return {'machine': re.search('# machine: (.*)', table)[1], 'measured': re.search('# measured: (.*)', table)[1],
-            'sides': [int(cell.partition('×')[0]) for cell in head[2:]],
-            'milliseconds': {row[1]: [float(cell) for cell in row[2:]] for row in rows}}
+    names, rows, about = read_table('figures/gap/gap-choices.tsv')
+    return {**about, 'sides': [int(name.partition('×')[0]) for name in names[2:]],
+            'milliseconds': {row[1]: [float(cell) for cell in row[2:]] for row in rows if row[0] == 'milliseconds'}}
 
 
 def code(node):

@@ -155,7 +155,8 @@ static double three_digits(double value)
     return round(100 * value) / 100;
 }
 
-/* The numbers of chapter 4, "By hand".  Tolerance: the roundings of a mean and of its edges. */
+/* The numbers of chapter 4, "By hand".  Tolerance 16 u: a sum of at most nine tokens, two shares, two products and a
+ * division. */
 TEST(chopd_by_hand)
 {
     /* Around the token in the middle: whole tokens; half of the row above too; a thousandth of the token itself. */

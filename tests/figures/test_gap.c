@@ -184,7 +184,7 @@ static double plan_bytes(const struct layer *l, const char *form, const char *gr
 
 /* Each fast form takes more memory than its naive form on one token, and less on 32 x 32.  Padding depends on the
  * machine; this order does not. */
-TEST(one_token_takes_more_memory_told_fast)
+TEST(fast_forms_take_more_memory_on_one_token)
 {
     for (size_t n = 0; n < LAYERS; n++) {
         const struct layer *l = &layers[n];

@@ -185,7 +185,8 @@ static const real by_hand_spectrum[3][8] = {            /* of v, of w^b, and the
 /* The example of chapter 1.  x = (1, 2, 3, 4) becomes q = (1, 1, 1, 1), k = (-1, -1, 1, 1) and v = x; the kernels are
  * w^a = (1, -1, 0, 0) and w^b = (1, 1, 0, 0).  On a circle (Eq. 10) every form gives (-5, 3, 15, 7), on a line (Eq. 7)
  * (0, 3, 15, 7): only token 0 differs.  With w^a = 0 they convolve v with w^b: (5, 3, 5, 7) and (1, 3, 5, 7).
- * Tolerance: 64 roundings of the largest entry. */
+ * Tolerance 64 u of the largest entry: three transforms of at most 8 points, with 2 roundings in each of 3 stages, and
+ * three products. */
 TEST(lisa_by_hand)
 {
     static const real none[7] = {0}, wa[] = {1, -1, 0, 0}, wb[] = {1, 1, 0, 0}, ea[] = {0, 0, -1, 1, 0, 0, 0},
