@@ -9,7 +9,8 @@ suites, and live/module.js, the library for the live figures.  book.md's content
 import glob, html, json, os, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 
-from weave import BATTERY, Wrong, battery_tests, read_table, replace, suite_of, suites, test_addresses, tests_of, text_of, woven
+from weave import (BATTERY, Wrong, battery_tests, read_table, replace, suite_of, suites, test_addresses, tests_of,
+                   text_of, woven)
 
 BOOK = 'Attention, Twice Told'
 NEXT_PAGE = '<!-- next page -->'
