@@ -26,7 +26,7 @@ SCALAR = "Naive and plain are compiled without vectorisation, since the compiler
 
 
 QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
-              "memory": ("peak_bytes", "Memory of one layer, beside input, output and parameters",
+              "memory": ("peak_bytes", "Memory of one layer, without input, output and parameters",
                          tics((2.0 ** n for n in range(12, 48, 4)), fits.amount)),
               "work": ("multiply_adds", "Multiply-adds of one layer, by formula", POWERS)}
 
