@@ -247,7 +247,7 @@ def elsa_kernel(run):
     for row in table.rows:
         row["K"] = row["series"][2:]
     sheet = Sheet("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", SCALAR, table.measured()])
+        "One thread, float.  Bars: quartiles.  Memory is without input and output.", SCALAR, table.measured()])
     for n, (column, heading, ytics) in enumerate(BOTH):
         low, high = table.range(column)
         panel = sheet.panel(76 + 300 * n, 84, 290 + 300 * n, x=(0, 12), y=(low / 1.5, high * 1.5), log="y", ytics=ytics,
