@@ -75,6 +75,7 @@ F := $(BUILD)
 D := $(BUILD)/double
 PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
 LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
+CUDA     := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions (and for a GPU)
 
 # ---- Compilers and libraries
@@ -120,7 +121,6 @@ COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
-CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
 GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
            $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
