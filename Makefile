@@ -122,8 +122,7 @@ EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
-           $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
+GENCODE  = $(foreach a,$(ARCHES:%=sm_%) $(lastword $(ARCHES:%=compute_%)),-gencode arch=$(a:sm_%=compute_%)$(comma)code=$a)
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 # Objects depend on the flags, archives on the list of sources: files that change only when their text does.
