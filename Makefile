@@ -217,7 +217,7 @@ $F/lib/%.so.1: $F/lib/%.o
 $F/lib/%.so: $F/lib/%.so.1          ; ln -sf $(<F) $@
 # The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
 plug-in: $F/nvcc $F/flags $F/sources
-	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -x cu - -lcublas -lcufft \
+	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -shared -x cu - -lcublas -lcufft \
 	    -o $F/toolkit 2>&1 </dev/null); \
 	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
