@@ -228,7 +228,8 @@ $F/libtwicetold-cuda.so: $(DEVICE_C:%=$F/device/%.o) $(PLUGIN_C:%.c=$F/%.o)
 $D/libtwicetold-cuda.so: $(DEVICE_C:%=$D/device/%.o) $(PLUGIN_C:%.c=$D/%.o)
 $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so: fast/cuda/plugin.map
 	$(call SAY,link   ) && $(DEVICE) -shared $(filter %.o,$^) $(addprefix -Xlinker ,--gc-sections -z defs --as-needed \
-	    --version-script=fast/cuda/plugin.map -rpath=$(abspath $(dir $(CUDA))../lib64)) -lcublas -lcufft -o $@
+	    --version-script=fast/cuda/plugin.map -rpath=$(abspath $(dir $(CUDA))../lib64)) -lcublas -lcufft \
+	    $(patsubst -Wl$(comma)%,-Xlinker %,$(LDLIBS)) -lgomp -o $@
 # WebAssembly for the live figures of the book; without clang for it, or with WASM=, there are none.
 WASI     = /usr/include/wasm32-wasi
 WASM    := $(shell command -v clang >/dev/null && command -v wasm-ld >/dev/null && [ -e $(WASI)/stdio.h ] && \
