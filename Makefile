@@ -142,8 +142,9 @@ $F/check:
 
 # ---- Rules, once for each precision
 
-# Without V=1, a compiler's first file in a folder is a line.
-SAY     = $(if $(V),mkdir -p $(@D) && echo "  $1 $@",{ [ -d $(@D) ] || { mkdir -p $(@D) && echo "  $1 $(@D)"; }; })
+# Without V=1, of objects only the first in a folder is announced.
+SAY     = if [ '$(V)' ] || [ $1 != compile ] || [ ! -d $(@D) ]; then mkdir -p $(@D) && \
+              echo "  $1 $(if $(V),$@,$(if $(filter compile,$1),$(@D),$@))"; fi
 DOUBLE  = $(if $(filter $D/%,$@),-DTWICETOLD_DOUBLE)
 OBJECT  = $(call SAY,compile) && $1 $(DOUBLE) -c $< -o $@
 COUNT_C = $(call SAY,compile) && printf 'namespace counting {\n\#include "$<"\n}\n' | \
