@@ -75,7 +75,6 @@ F := $(BUILD)
 D := $(BUILD)/double
 PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
 LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
-CUDA     := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions (and for a GPU)
 
 # ---- Compilers and libraries
@@ -121,8 +120,10 @@ COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
+CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(foreach a,$(ARCHES:%=sm_%) $(lastword $(ARCHES:%=compute_%)),-gencode arch=$(a:sm_%=compute_%)$(comma)code=$a)
+GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
+           $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 # Objects depend on the flags, archives on the list of sources: files that change only when their text does.
@@ -141,7 +142,9 @@ $F/check:
 
 # ---- Rules, once for each precision
 
-SAY     = mkdir -p $(@D) && echo "  $1 $@"
+# Without V=1, of objects only the first in a folder is announced.
+SAY     = if [ '$(V)' ] || [ $1 != compile ] || [ ! -d $(@D) ]; then mkdir -p $(@D) && \
+              echo "  $1 $(if $(V),$@,$(if $(filter compile,$1),$(@D),$@))"; fi
 DOUBLE  = $(if $(filter $D/%,$@),-DTWICETOLD_DOUBLE)
 OBJECT  = $(call SAY,compile) && $1 $(DOUBLE) -c $< -o $@
 COUNT_C = $(call SAY,compile) && printf 'namespace counting {\n\#include "$<"\n}\n' | \
@@ -217,7 +220,7 @@ $F/lib/%.so.1: $F/lib/%.o
 $F/lib/%.so: $F/lib/%.so.1          ; ln -sf $(<F) $@
 # The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
 plug-in: $F/nvcc $F/flags $F/sources
-	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -shared -x cu - -lcublas -lcufft \
+	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -x cu - -lcublas -lcufft \
 	    -o $F/toolkit 2>&1 </dev/null); \
 	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
@@ -258,7 +261,7 @@ wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (AR
 # Tools run on the first Python that imports NumPy.
 IMPORTS = $(shell $1 -c 'import numpy' 2>/dev/null && echo $1)
 PYTHON  = $(or $(call IMPORTS,/usr/bin/python3),$(call IMPORTS,python3),\
-            $(error found no Python with NumPy, expected Debian's python3-numpy ('make deps') or PYTHON=))
+            $(error found no Python with NumPy, expected it in python3 ('make deps', 'pip install numpy') or PYTHON=))
 SUITE   = BUILD=$F $(PYTHON) tests/tools/run.py
 TESTED  = $(if $(FULL),$(SUITES),$(filter-out $(SLOW),$(SUITES)))
 test: all $(TESTED) live ## run the tests, in float, in double and in a finite field, and check the book (FULL=1: all)
@@ -312,13 +315,24 @@ sse2_MAKE     = ARCH=
 avx2_MAKE     = ARCH=-march=x86-64-v3
 wide_MAKE     = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 clang_MAKE    = CC=clang
+openblas_MAKE = ONEDNN=
+openblas_ONLY = $(MULTIPLYING)
+# The same objects, run with OpenBLAS's own threads: the package is unpacked below build/, not installed.
+pthreads_MAKE = ONEDNN= BUILD=$F/openblas
+pthreads_RUN  = LD_LIBRARY_PATH=$(abspath $F)/pthreads
+pthreads_ONLY = $(MULTIPLYING)
+MULTIPLYING   = product packed_linear library attention
 COMPUTING     = attention chopd elsa hilo ladder layers library lisa msa msa_golden numbers packed_linear product \
                 runtime sra structsa vec_fft $(addsuffix _theorems,chopd elsa hilo lisa structsa)
 fuzz_MAKE     = CC=clang CXXFLAGS='-O1 -g1' CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
                 -fno-sanitize=function -fno-sanitize-recover=all'
 VARIANT       = +$($@_RUN) $(MAKE) --no-print-directory CUDA= BUILD=$F/$@ $($@_MAKE)
 
-sanitize races valgrind sse2 avx2 wide clang: ## run suites in this variant (ONLY="runtime ..."; QUICK=1: double)
+pthreads: $F/pthreads/libopenblas.so.0
+$F/pthreads/libopenblas.so.0:
+	mkdir -p $(@D) && cd $(@D) && apt-get -qq download libopenblas0-pthread && dpkg-deb -x *.deb . && \
+	    ln -s "$$PWD"/usr/lib/*/openblas-pthread/libopenblas.so.0 .
+sanitize races valgrind sse2 avx2 wide clang openblas pthreads: ## run suites so built (ONLY="msa ..."; QUICK=1: double)
 	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY),$(if $($@_RUN),,$(COMPUTING)))' suites
 SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py,$(if $(ONLY),\
              $(filter $(foreach name,$(ONLY),%/test_$(name) %/test_$(name).py),$(SUITES)),$(SUITES))))

@@ -57,10 +57,26 @@ class Run:
         self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
+        self.remarks = {}       # by their words without numbers: the first as it was printed, and how many there were
 
     @staticmethod
     def say(what):
         print("  " + what, file=sys.stderr)
+
+    @staticmethod
+    def step(what):
+        """On a terminal, a line that the next one overwrites."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K  {what}\r", end="", file=sys.stderr, flush=True)
+
+    def remark(self, line):
+        words = re.sub(r"[\d.]+(e[+-]?\d+)?", "#", line.split(": ", 2)[-1])
+        first, count = self.remarks.get(words, (line, 0))
+        self.remarks[words] = first, count + 1
+
+    def say_remarks(self):
+        for first, count in self.remarks.values():
+            self.say(first + (f" (and {count - 1} like it)" if count > 1 else ""))
 
     def read(self, name):
         """A table of any chapter, from this run, an earlier run or the repository."""
@@ -87,8 +103,10 @@ class Run:
         ours = name.endswith(".py")
         command = [sys.executable, os.path.join(HERE, name)] if ours else [os.path.join(self.build, name)]
         threads = {"OMP_NUM_THREADS": "1"} if name == "maps.py" else {}         # its matrices are small
-        said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False,
+        said = subprocess.run(command + [str(word) for word in words], capture_output=True, text=True, check=False,
                               env=os.environ | threads | {"BUILD": self.build})
+        for line in said.stderr.splitlines():
+            print(line, file=sys.stderr) if said.returncode else self.remark(line)
         if said.returncode:
             raise RuntimeError(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
         return list(self.undisturbed(said.stdout.splitlines()))
@@ -103,7 +121,7 @@ class Run:
             if dict(zip(columns, cells)).get("median_seconds") != "nan":
                 yield line
             else:
-                self.say("left out, disturbed by other programs: " + " ".join(cells[:3]))
+                self.remark("left out, disturbed by other programs: " + " ".join(cells[:3]))
 
     def about(self):
         """The comments at the head of most tables: machine, compiler, date, commit."""
@@ -116,7 +134,7 @@ class Run:
 
     def sweep(self, series, words, each=75, repeats=50):
         """Add the rows of a series to the table: at most `repeats` runs in 1/`each` of the budget."""
-        self.say(f"measure {series}")
+        self.step(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
                             f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
         for row in rows:
@@ -128,7 +146,7 @@ class Run:
 
     def map(self, name, *words):
         """Write a table that a program prints: one in C for chopd-boxes and networks-profile, which are timed."""
-        self.say(f"compute {name}")
+        self.step(f"compute {name}")
         if name in ("chopd-boxes", "networks-profile"):
             lines = self.program("figures/bench/" + name, *words)
         else:
@@ -149,10 +167,10 @@ class Run:
                 os.remove(place(self.output, name + ".svg"))
 
 
-def redraw(name, options):
+def redraw(name, options, share):
     """Make all files of one chapter in the output folder."""
     chapter, start = chapters.CHAPTERS[name], time.time()
-    print(f"figures of {name}", file=sys.stderr)
+    print(f"{share} figures of {name}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
         run = Run(options, work)
         if options.budget == 0:
@@ -162,7 +180,7 @@ def redraw(name, options):
         else:
             chapter.tables(run)
         if chapter.layers:
-            run.say("count requests of the CUDA versions")
+            run.step("count requests of the CUDA versions")
             run.write(name + "-cuda", [line for words in chapter.layers
                                        for line in run.program("figures/bench/cuda", *words.split())])
         chapter.derived(run)
@@ -174,7 +192,8 @@ def redraw(name, options):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(path, target + ".new")
             os.replace(target + ".new", target)
-    print(f"figures of {name}: {time.time() - start:.0f} seconds, in {options.output}", file=sys.stderr)
+    run.say_remarks()
+    return time.time() - start
 
 
 def slides(folder):
@@ -238,14 +257,18 @@ def main(words):
     if not os.path.exists(os.path.join(options.build, "measure")):
         raise RuntimeError(f"{options.build}/measure is missing: run make first")
     settings = f"{options.full} {options.budget} {options.max_memory}\n"
-    for name in options.chapters or chapters.CHAPTERS:
+    names, seconds = options.chapters or list(chapters.CHAPTERS), []
+    for number, name in enumerate(names, 1):
         done = os.path.join(options.output, name + ".done")
         if options.resume and os.path.exists(done):
             with open(done) as f:
                 newer = os.path.getmtime(done) > os.path.getmtime(os.path.join(options.build, "measure"))
                 if newer and f.read() == settings:
                     continue
-        redraw(name, options)
+        each = max([options.budget, sum(seconds) / max(1, len(seconds))])
+        left = each * (len(names) - number + 1) / 60
+        seconds.append(redraw(name, options, f"[{number}/{len(names)}, about {left:.0f} min left]" if left >= 0.5 else
+                              f"[{number}/{len(names)}]"))
         if options.resume:
             with open(done, "w") as f:
                 f.write(settings)

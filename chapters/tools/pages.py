@@ -6,7 +6,7 @@ Writes FOLDER/index.html and everything next to it.  FOLDER/figures has the draw
 shows them where they differ from the committed ones.  Next to FOLDER may be tap/{float,double,exact}, the output of the
 suites, and live/module.js, the library for the live figures.  book.md's contents give the order of the chapters.
 """
-import glob, html, json, os, posixpath, re, shutil, string, subprocess, textwrap, time
+import glob, html, json, os, pathlib, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 
 from weave import (BATTERY, Wrong, battery_tests, read_table, replace, suite_of, suites, test_addresses, tests_of,
@@ -642,4 +642,4 @@ def bind(folder, pages, sources=True):
         save(f'{folder}/{leaf}', page_html(book, 'source', leaf, path.removesuffix('/index'), next(bodies)))
     found = ''.join(json.dumps(entry, ensure_ascii=False).replace('</', '<\\/') + ',\n' for entry in book.found)
     save(folder + '/found.js', f'const book = [\n{found}];\n')
-    print(folder + '/index.html')
+    print('the book: ' + pathlib.Path(folder, 'index.html').absolute().as_uri())

@@ -1,52 +1,53 @@
 #!/bin/sh
 # depend.sh -- compilers, libraries and tools that this repository needs
 #
-#     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing
+#     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing and how to get it
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are present
 #
 # Prints nothing if all are present.  Before apt downloads, the script prints the packages and their size, and on a
 # terminal apt asks.  If apt needs sudo, the line that names the packages says so before sudo is called.
 
-# Debian package, how to find it without Debian, where it comes from.
-# "data" and "font" are not required: without them measurements use seeded noise, and formulas a font of the browser.
+# Debian's package, how to find it without apt, its name in Fedora, Arch, Alpine, openSUSE and Homebrew (-: none), and
+# its home.  Only Debian's names have been tried.  Probes of `optional` mark what is not required.
 needed='
-gcc                     command:gcc         https://gcc.gnu.org
-g++                     command:g++         https://gcc.gnu.org
-libc6-dev               command:gcc         https://gcc.gnu.org
-make                    command:make        https://www.gnu.org/software/make
-pkg-config              command:pkg-config  https://www.freedesktop.org/wiki/Software/pkg-config
-check                   library:check       https://libcheck.github.io/check
-gnuplot-nox             command:gnuplot     http://www.gnuplot.info
-libfftw3-dev            library:fftw3f      https://www.fftw.org (single and double precision)
-libopenblas-openmp-dev  library:openblas    https://www.openblas.net (built with OpenMP)
-libcjson-dev            library:libcjson    https://github.com/DaveGamble/cJSON
-libpng-dev              library:libpng      http://www.libpng.org
-zlib1g-dev              library:zlib        https://zlib.net
-python3                 command:python3     https://www.python.org
-python3-numpy           module:numpy        https://numpy.org
-pandoc                  command:pandoc      https://pandoc.org
-fonts-texgyre-math      font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math  https://www.gust.org.pl/projects/e-foundry/tg-math
-dataset-fashion-mnist   data:/usr/share/datasets/fashion-mnist  https://github.com/zalandoresearch/fashion-mnist
+gcc command:gcc gcc gcc gcc gcc gcc gcc.gnu.org
+g++ command:g++ gcc-c++ gcc g++ gcc-c++ gcc gcc.gnu.org
+libc6-dev command:gcc glibc-devel glibc musl-dev glibc-devel - www.gnu.org/software/libc
+make command:make make make make make make www.gnu.org/software/make
+pkg-config command:pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config pkgconf pkgconf.org
+check library:check check-devel check check-dev check-devel check libcheck.github.io/check
+gnuplot-nox command:gnuplot gnuplot gnuplot gnuplot gnuplot gnuplot www.gnuplot.info
+libfftw3-dev library:fftw3f fftw-devel fftw fftw-dev fftw3-devel fftw www.fftw.org
+libopenblas-openmp-dev library:openblas openblas-devel openblas openblas-dev openblas-devel openblas www.openblas.net
+libcjson-dev library:libcjson cjson-devel cjson cjson-dev cJSON-devel cjson github.com/DaveGamble/cJSON
+libpng-dev library:libpng libpng-devel libpng libpng-dev libpng16-devel libpng www.libpng.org
+zlib1g-dev library:zlib zlib-devel zlib zlib-dev zlib-devel zlib zlib.net
+python3 command:python3 python3 python python3 python3 python www.python.org
+python3-numpy module:numpy python3-numpy python-numpy py3-numpy python3-numpy numpy numpy.org
+pandoc command:pandoc pandoc pandoc-cli pandoc pandoc pandoc pandoc.org
+fonts-texgyre-math font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math - - - - - www.gust.org.pl
+dataset-fashion-mnist data:/usr/share/datasets/fashion-mnist - - - - - github.com/zalandoresearch/fashion-mnist
+libjpeg62-turbo-dev jpeg:jpeglib.h libjpeg-turbo-devel libjpeg-turbo libjpeg-turbo-dev libjpeg8-devel jpeg-turbo ijg.org
 '
-# Not required: oneDNN multiplies floats on x86-64.
-wished=
-test "$(uname -m)" != x86_64 || wished='libdnnl-dev  header:oneapi/dnnl/dnnl.h  https://github.com/oneapi-src/oneDNN'
+test "$(uname -m)" != x86_64 ||
+    needed="$needed"'
+libdnnl-dev header:oneapi/dnnl/dnnl.h onednn-devel onednn - onednn-devel onednn github.com/oneapi-src/oneDNN'
 developer='
-clang                   command:clang       https://clang.llvm.org
-libomp-dev              command:clang       https://openmp.llvm.org
-clang-tidy              command:clang-tidy  https://clang.llvm.org/extra/clang-tidy
-cppcheck                command:cppcheck    https://cppcheck.sourceforge.io
-valgrind                command:valgrind    https://valgrind.org
-libclang-rt-dev         cross:llvm-cov      https://llvm.org
-llvm                    command:llvm-cov    https://llvm.org
-qemu-user               command:qemu-s390x  https://www.qemu.org
-g++-s390x-linux-gnu     cross:s390x-linux-gnu-g++    https://gcc.gnu.org
-g++-aarch64-linux-gnu   cross:aarch64-linux-gnu-g++  https://gcc.gnu.org
-g++-i686-linux-gnu      cross:i686-linux-gnu-g++     https://gcc.gnu.org
-python3-torch           command:python3     https://pytorch.org
-chromium                command:chromium    https://www.chromium.org
-locales                 command:localedef   https://www.gnu.org/software/libc
-nodejs                  command:node        https://nodejs.org
+clang command:clang clang clang clang clang llvm clang.llvm.org
+libomp-dev command:clang libomp-devel openmp openmp-dev libomp-devel libomp openmp.llvm.org
+clang-tidy command:clang-tidy clang-tools-extra clang clang-extra-tools clang-tools llvm clang.llvm.org
+cppcheck command:cppcheck cppcheck cppcheck cppcheck cppcheck cppcheck cppcheck.sourceforge.io
+valgrind command:valgrind valgrind valgrind valgrind valgrind - valgrind.org
+libclang-rt-dev cross:llvm-cov compiler-rt compiler-rt compiler-rt clang llvm llvm.org
+llvm command:llvm-cov llvm llvm llvm llvm llvm llvm.org
+qemu-user command:qemu-s390x qemu-user qemu-user qemu-s390x qemu-linux-user - www.qemu.org
+g++-s390x-linux-gnu cross:s390x-linux-gnu-g++ - - - cross-s390x-gcc12 - gcc.gnu.org
+g++-aarch64-linux-gnu cross:aarch64-linux-gnu-g++ - aarch64-linux-gnu-gcc - cross-aarch64-gcc12 - gcc.gnu.org
+g++-i686-linux-gnu cross:i686-linux-gnu-g++ - - - - - gcc.gnu.org
+python3-torch module:torch python3-torch python-pytorch - - pytorch pytorch.org
+chromium command:chromium chromium chromium chromium chromium - www.chromium.org
+locales command:localedef glibc-locale-source glibc - glibc-i18ndata - www.gnu.org/software/libc
+nodejs command:node nodejs nodejs nodejs nodejs node nodejs.org
 '
 
 # For the live figures of the book: the library as WebAssembly.  The runtime has the version of Debian's clang.
@@ -55,16 +56,17 @@ browsers() {
         case "$relation $name" in "Depends: clang-"[0-9]*) echo "${name#clang-}" ;; esac
     done)
     cat <<END
-clang                   live:clang          https://clang.llvm.org
-lld                     live:wasm-ld        https://lld.llvm.org
-wasi-libc               live:/usr/include/wasm32-wasi  https://github.com/WebAssembly/wasi-libc
-libclang-rt-${version:-14}-dev-wasm32  live:clang  https://compiler-rt.llvm.org (for wasm32)
+clang live:clang clang clang clang clang llvm clang.llvm.org
+lld live:wasm-ld lld lld lld lld lld lld.llvm.org
+wasi-libc live:/usr/include/wasm32-wasi wasi-libc-devel wasi-libc wasi-libc - wasi-libc github.com/WebAssembly/wasi-libc
+libclang-rt-${version:-14}-dev-wasm32 live:clang - wasi-compiler-rt - - wasi-runtimes compiler-rt.llvm.org
 END
 }
 
 present() {
     case $1 in
-    header:*)  echo "#include <${1#header:}>" | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
+    header:* | jpeg:*) echo "#include <stdio.h>
+#include <${1#*:}>" | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
     module:*)  /usr/bin/python3 -c "import ${1#module:}" 2>/dev/null || python3 -c "import ${1#module:}" 2>/dev/null ;;
     command:* | cross:*) command -v "${1#*:}" >/dev/null ;;
     library:*) pkg-config --exists "${1#library:}" 2>/dev/null ;;
@@ -74,16 +76,15 @@ present() {
     esac
 }
 
-# Names of the packages of $needed.
-packages() {
-    echo "$needed" | while read -r package _; do echo "$package"; done
-}
-
-# True if a package of $needed is not required.
-optional() {
-    echo "$needed" | while read -r package probe _; do
-        [ "$package" != "$1" ] || case $probe in data:* | font:* | cross:*) echo yes ;; esac
-    done | grep -q yes
+# Names of the packages that apt does not have installed: `required` or `optional` ones.  Those of `data:` and so on
+# are not required: without them measurements use seeded noise, formulas a font of the browser, ...
+absent() {
+    printf '%s\n' "$needed" "$(browsers)" | while read -r package probe _; do
+        case $probe in data:* | font:* | cross:* | header:* | jpeg:* | live:*) kind=optional ;; *) kind=required ;; esac
+        if [ "$kind" != "$1" ] || [ -z "$package" ]; then continue; fi
+        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in installed) continue ;; esac
+        printf ' %s' "$package"
+    done
 }
 
 # Packages and megabytes of `apt-get --print-uris`.
@@ -95,62 +96,81 @@ download_size() {
     echo "$count packages, $((bytes / 1000000)).$((bytes % 1000000 / 100000)) MB"
 }
 
-install_by_apt() {
-    missing=
-    for package in $(packages); do
-        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
-        installed) ;;
-        *) missing="$missing $package" ;;
-        esac
-    done
-    test -n "$missing" || exit 0
+# fetch PACKAGE... -- as one transaction of apt
+fetch() {
+    echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends "$@" |
+        download_size)"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q $yes --no-install-recommends "$@"
+}
 
-    as_root=
+# shellcheck disable=SC2046,SC2086
+install_by_apt() {
+    required=$(absent required) optional=$(absent optional) as_root="" yes=-y
+    test -n "$required$optional" || exit 0
+    test ! -t 0 || yes=
     if [ "$(id -u)" -ne 0 ]; then
         as_root=sudo
         command -v sudo >/dev/null || {
-            echo "missing:$missing" >&2
-            echo "there is no sudo here; as root, run: apt-get install --no-install-recommends$missing" >&2
-            exit 1
+            echo "missing:$required$optional" >&2
+            echo "there is no sudo here; as root, run: apt-get install --no-install-recommends$required$optional" >&2
+            test -z "$required"
+            exit
         }
     fi
-    echo "installing${as_root:+, by sudo apt-get$(test -t 0 || echo " -y")}:$missing"
+    echo "installing${as_root:+, by sudo apt-get${yes:+ $yes}}:$required$optional"
     $as_root apt-get update -q || echo "apt-get update failed; going on with the lists at hand" >&2
-
-    wanted=$missing missing=
-    for package in $wanted; do
-        if ! apt-cache show "$package" >/dev/null 2>&1 && optional "$package"; then
-            echo "this system has no package $package; going on without" >&2
+    known=
+    for package in $(absent optional); do
+        if apt-cache show "$package" >/dev/null 2>&1; then
+            known="$known $package"
         else
-            missing="$missing $package"
+            echo "this system has no package $package; going on without" >&2
         fi
     done
-    test -n "$missing" || exit 0
-    # shellcheck disable=SC2086
-    echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends $missing |
-        download_size)"
-    yes=-y
-    test ! -t 0 || yes=
-    # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q $yes --no-install-recommends $missing
+    test -n "$required$known" || exit 0
+    fetch $required $known && exit
+    test -n "$known" || exit
+    echo "going on without, as apt failed with these:$known" >&2
+    test -z "$required" || fetch $required
 }
 
-# Without apt: look for each, and say where the missing ones come from.
+# Without apt: name what is missing, say what lacks without it, and print the command that may install it.
 look() {
-    echo "$needed" | {
-        lacking=0
-        while read -r package probe place; do
-            test -n "$package" || continue
-            present "$probe" && continue
-            echo "missing: ${probe#*:} (Debian's $package; $place)" >&2
+    names=$(cat "${OS_RELEASE:-/etc/os-release}" 2>/dev/null)
+    case $(uname -s)$(echo "$names" | grep -E '^ID(_LIKE)?=') in
+    Darwin*) systems=brew ;;
+    *suse*) systems=zypper ;;
+    *fedora* | *rhel*) systems=dnf ;;
+    *arch*) systems=pacman ;;
+    *alpine*) systems=apk ;;
+    *) systems='dnf pacman apk zypper brew' ;;
+    esac
+    printf '%s\n' "$needed" "$(browsers)" | {
+        lacking=0 dnf='' pacman='' apk='' zypper='' brew=''
+        while read -r package probe fedora arch alpine suse homebrew home; do
+            if [ -z "$package" ] || present "$probe"; then continue; fi
+            dnf="$dnf $fedora" pacman="$pacman $arch" apk="$apk $alpine" zypper="$zypper $suse" brew="$brew $homebrew"
             case $probe in
-            header:*) echo "    without it, OpenBLAS multiplies floats, slower on new processors" >&2 ;;
-            live:*) echo "    without it, the book has no live figures" >&2 ;;
-            data:*) echo "    without it, seeded noise stands in for images" >&2 ;;
-            cross:*) echo "    without it, a sanitizer or another machine is not tried" >&2 ;;
-            font:*) echo "    without it, the browser chooses a font for formulas" >&2 ;;
-            *) lacking=1 ;;
+            header:*) without="without it, OpenBLAS multiplies floats, slower on new processors" ;;
+            jpeg:*) without="without it, JPEG pictures cannot be read" ;;
+            live:*) without="without it, the book has no live figures" ;;
+            data:*) without="without it, seeded noise stands in for images" ;;
+            cross:*) without="without it, a sanitizer or another machine is not tried" ;;
+            font:*) without="without it, the browser chooses a font for formulas" ;;
+            *) without=required lacking=1 ;;
             esac
+            echo "missing: ${probe#*:} (Debian's $package; https://$home): $without" >&2
+        done
+        test -n "$brew" || exit 0
+        for system in $systems; do
+            case $system in
+            dnf) names="sudo dnf install$dnf" ;;
+            pacman) names="sudo pacman -S --needed$pacman" ;;
+            apk) names="apk add$apk" ;;
+            zypper) names="sudo zypper install$zypper" ;;
+            brew) names="brew install$brew" ;;
+            esac
+            echo "not tried: $(echo "$names" | tr ' ' '\n' | awk '$0 != "-" && !seen[$0]++' | tr '\n' ' ')" >&2
         done
         exit $lacking
     }
@@ -160,13 +180,8 @@ case $1 in
 install)
     test "$2" = developer && needed="$needed$developer"
     if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
-        (install_by_apt) || exit
-        needed=$wished
-        (install_by_apt) || echo "going on without oneDNN: OpenBLAS multiplies floats" >&2
-        needed=$(browsers)
-        (install_by_apt) || echo "going on without a compiler for WebAssembly: the book has no live figures" >&2
+        install_by_apt
     else
-        needed=$(printf '%s\n' "$needed" "$wished" "$(browsers)")
         look
     fi ;;
 build)

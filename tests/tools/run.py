@@ -3,14 +3,17 @@
 
     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book] [browser]
 
-Prints a line per suite, its failures and its skipped tests, and at the end "N passed, N failed, N skipped".  The exit
+Prints a line per suite, its failures and its skipped tests, and at the end what was proved, by the logs of this run,
+and "N passed, N failed, N skipped".  The exit
 status is 0 if nothing failed.  $TAP/{float,double,exact} (default $BUILD/tap/...) has the output (.log) and the results
 (.tap) of each suite.  `book` checks the pages against the results, `browser` their layout.  A suite also fails without
 its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest of the last
 run ($BUILD/seconds) first.
 """
 
+import collections
 import concurrent.futures
+import glob
 import os
 import re
 import shlex
@@ -163,6 +166,33 @@ def check_book(runner, commands):
     return passed, failed + broken, skipped
 
 
+def proved():
+    """Lines that say what the passed tests compared, and why others were skipped."""
+    forms, skips = collections.defaultdict(set), collections.Counter()
+    for path in glob.glob(TAP + "/*/*.log") + glob.glob(TAP + "/book.log"):
+        precision, operator, found = path.split("/")[-2], "", set()
+        with open(path, errors="replace") as f:
+            for line in f:
+                if said := re.match(r"([a-z][a-z-]*)(?: --.*)?$", line):
+                    operator = said[1]
+                elif said := re.match(r"    .*, (\w+), \d+ threads? +error |    (equal) in \d+ draws", line):
+                    found.add((operator, said[1] or said[2]))
+                elif line.startswith("skipped: "):
+                    skips[line[9:].strip()] += 1
+                elif re.match(r"(not )?ok \d+ - ", line):
+                    forms[precision] |= found if line.startswith("ok") else set()
+                    found = set()
+    for precision, pairs in sorted(forms.items()):
+        operators, names = ({pair[n] for pair in pairs} for n in (0, 1))
+        if pairs and precision == "exact":
+            yield f"proved, exact: the forms of {len(operators)} operators are equal in a finite field"
+        elif pairs:
+            yield (f"proved, {precision}: {len(pairs)} forms of {len(operators)} operators agree within derived bounds "
+                   f"({', '.join(sorted(names))})")
+    for reason, count in skips.items():
+        yield f"skipped, {count}: {reason}"
+
+
 def main(tasks):
     suites = [task for task in tasks if task not in BOOK]
     # Spinning threads would slow each other down.
@@ -190,7 +220,7 @@ def main(tasks):
         runner.stop()
         pool.shutdown(cancel_futures=True)
     passed, failed, skipped = (sum(column) for column in zip((0, 0, 0), *counts))
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    print(*proved(), f"{passed} passed, {failed} failed, {skipped} skipped", sep="\n")
     return failed > 0
 
 

@@ -1,7 +1,9 @@
 """test_layout.py -- which folder may include which; a file belongs to the innermost folder of MAY_INCLUDE"""
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -78,6 +80,24 @@ class Layout(unittest.TestCase):
                 header = os.path.splitext(f"reference/{file.name}")[0] + ".h"
                 contract = header in FILES and "extern const struct declaration " in text_of(header)
                 self.assertTrue(contract, file.name)
+
+
+class Runner(unittest.TestCase):
+    def test_run_says_what_was_proved(self):
+        """A form that a failed test compared is not counted; a reason to skip is printed with its count."""
+        compared = "    --grid 7, {}, 1 thread       error  0.0e+00 of  1.5e-05 allowed"
+        said = ["msa --grid 7", compared.format("naive"), "ok 1 - a: Passed", "sra", compared.format("plain"),
+                "not ok 2 - b: Failed", "skipped: no device", "ok 3 - c: Passed", "66%: Checks: 3, Failures: 1, Errors: 0"]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/test_some", "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\ncat <<END\n" + "\n".join(said) + "\nEND\nexit 1\n")
+            os.chmod(folder + "/test_some", 0o755)
+            done = subprocess.run([sys.executable, suite.TREE + "/tests/tools/run.py", folder + "/test_some"],
+                                  env=os.environ | {"BUILD": folder, "TAP": folder + "/tap", "RUN": ""},
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.splitlines()[-3:], [
+            "proved, float: 1 forms of 1 operators agree within derived bounds (naive)",
+            "skipped, 1: no device", "1 passed, 1 failed, 1 skipped"])
 
 
 if __name__ == "__main__":
