@@ -75,6 +75,7 @@ F := $(BUILD)
 D := $(BUILD)/double
 PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
 LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
+CUDA     := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions (and for a GPU)
 
 # ---- Compilers and libraries
@@ -120,10 +121,8 @@ COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
-CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
-           $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
+GENCODE  = $(foreach a,$(ARCHES:%=sm_%) $(lastword $(ARCHES:%=compute_%)),-gencode arch=$(a:sm_%=compute_%)$(comma)code=$a)
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 # Objects depend on the flags, archives on the list of sources: files that change only when their text does.
@@ -220,7 +219,7 @@ $F/lib/%.so.1: $F/lib/%.o
 $F/lib/%.so: $F/lib/%.so.1          ; ln -sf $(<F) $@
 # The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
 plug-in: $F/nvcc $F/flags $F/sources
-	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -x cu - -lcublas -lcufft \
+	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -shared -x cu - -lcublas -lcufft \
 	    -o $F/toolkit 2>&1 </dev/null); \
 	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
