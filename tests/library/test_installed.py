@@ -2,6 +2,7 @@
 
 Skips tests of the Python module without NumPy or PyTorch, and for a library with sanitizers, which Python cannot load.
 """
+import glob
 import importlib.util
 import os
 import re
@@ -206,6 +207,13 @@ class Module(Case):
     def test_the_wheel_is_complete(self):
         """It holds what its record lists, and computes.  Without a needed processor feature, the import names it."""
         self.check("wheel", OMP_NUM_THREADS="1")
+
+    @unittest.skipUnless(glob.glob(BOTH + "/*-manylinux_*.whl"), "`make wheel` was not run")
+    def test_the_wheel_travels(self):
+        """It needs glibc 2.31 at most.  There is one OpenMP, in both orders of import with PyTorch or scikit-learn.
+
+        Tolerance: 64 roundings, for products of 6 terms by another library."""
+        self.check("travels")
 
     @needs_pytorch
     def test_authors_weights_are_renamed(self):
