@@ -250,6 +250,8 @@ OBJECTS = $(addprefix $F/,reference naive fast figures tests double scalar count
 -include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
 install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
 	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
+uninstall:              ## remove what `make install` wrote (PREFIX, DESTDIR)
+	sh reference/cli/install.sh --remove '$(DESTDIR)' '$(PREFIX)'
 # The wheel: for x86-64-v3 and the C library of Debian 11, with OpenBLAS's kernels for AVX2 and AVX-512 in each library,
 # without FFTW and oneDNN.  OpenMP's functions stay undefined: the module loads PyTorch's OpenMP, or else the wheel's.
 W       = $F/wheel
