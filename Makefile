@@ -252,8 +252,23 @@ OBJECTS = $(addprefix $F/,reference naive fast figures tests double scalar count
 -include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
 install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
 	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
-wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
-	$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$F' '$(VERSION)' '$F'
+uninstall:              ## remove what `make install` wrote (PREFIX, DESTDIR)
+	sh reference/cli/install.sh --remove '$(DESTDIR)' '$(PREFIX)'
+# The wheel: for x86-64-v3 and the C library of Debian 11, with OpenBLAS's kernels for AVX2 and AVX-512 in each library,
+# without FFTW and oneDNN.  OpenMP's functions stay undefined: the module loads PyTorch's OpenMP, or else the wheel's.
+W       = $F/wheel
+KERNELS = $(patsubst %,--defsym$(comma)gotoblas_%=gotoblas_HASWELL,ATOM BARCELONA BOBCAT BULLDOZER CORE2 DUNNINGTON \
+            EXCAVATOR NANO NEHALEM OPTERON OPTERON_SSE3 PENRYN PILEDRIVER PRESCOTT SANDYBRIDGE STEAMROLLER ZEN) \
+          --defsym$(comma)gotoblas_COOPERLAKE=gotoblas_SKYLAKEX
+wheel:                  ## pack the Python module for pip: Linux, x86-64-v3, glibc 2.31 or newer
+	mkdir -p $W && test -e $W/fetched || RELEASE=bullseye sh reference/library/sysroot.sh $W amd64 libc6-dev libgomp1 \
+	    libopenblas-openmp-dev libcjson-dev libfftw3-dev libpng-dev
+	+root=$$(realpath $W/root) lib=$$root/usr/lib/x86_64-linux-gnu && $(MAKE) --no-print-directory BUILD=$W CUDA= ONEDNN= \
+	    ARCH=-march=x86-64-v3 CC="$(CC) --sysroot=$$root" REQUIRE_flags= LINK='$$(CC) -static-libgcc -s -Wl,-z,now' \
+	    LIBRARY_CFLAGS="-I$$lib/../../include/cjson -I$$lib/../../include/x86_64-linux-gnu/openblas-openmp \
+	    -DTWICETOLD_WITHOUT_FFTW" LDLIBS="$(addprefix -Wl$(comma),--exclude-libs=ALL $(KERNELS)) \
+	    $$lib/openblas-openmp/libopenblas.a -lpthread -lm" $W/lib/libtwicetold.so.1 $W/lib/libtwicetold-double.so.1
+	$(CC) -march=x86-64-v3 -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py $W '$(VERSION)' $F $W/root
 
 # ---- Tests
 

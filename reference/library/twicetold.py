@@ -60,7 +60,7 @@ def _check_processor():
     missing = [feature for feature in _NEEDS.split() if feature not in flags]
     if missing:
         raise ImportError(f"twicetold: the processor lacks {', '.join(missing)}, expected all that the wheel was built "
-                          "for (make wheel ARCH= builds one for any processor)")
+                          "for (make install ARCH= installs the module for any processor)")
 
 
 _check_processor()
@@ -89,6 +89,20 @@ class _Tensor(ctypes.Structure):
                 ("size", ctypes.c_size_t * _AXES)]
 
 
+def _openmp(here):
+    """OpenMP for a wheel's libraries, the first of: loaded; of PyTorch or scikit-learn, which may be imported later; of
+    the wheel.  None if `here` has none, since such libraries name their own."""
+    if not (here / "libgomp.so").exists():
+        return None
+    loaded = []
+    if os.path.exists("/proc/self/maps"):
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            loaded = [line.split(maxsplit=5)[5].rstrip("\n") for line in maps if "/libgomp" in line]
+    peers = [file for package in ("torch/lib", "torch.libs", "scikit_learn.libs") for folder in sys.path
+             for file in sorted(pathlib.Path(folder).glob(package + "/libgomp*.so*"))]
+    return ctypes.CDLL(str([*loaded, *peers, here / "libgomp.so"][0]), ctypes.RTLD_GLOBAL)
+
+
 def _open(name):
     """The shared library, from the first place that has it."""
     here = pathlib.Path(__file__).resolve().parent
@@ -97,7 +111,11 @@ def _open(name):
         places = [pathlib.Path(os.environ["TWICETOLD_LIBRARY"])]
     found = [place / name for place in places if (place / name).exists()]
     try:
-        return ctypes.CDLL(str(found[0] if found else name))
+        openmp = _openmp(found[0].parent) if found else None
+        library = ctypes.CDLL(str(found[0] if found else name))
+        if openmp:
+            library.omp_get_max_threads = openmp.omp_get_max_threads
+        return library
     except OSError as error:
         raise ImportError(f"{error}; expected in {' or '.join(map(str, places))}, or in a folder that the loader knows "
                           "(TWICETOLD_LIBRARY names another)") from None

@@ -515,4 +515,30 @@ def wheel():
     assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
 
 
+def travels():
+    with zipfile.ZipFile(next(pathlib.Path(os.environ["TWICETOLD_LIBRARY"]).parent.glob("*-manylinux_*.whl"))) as packed:
+        packed.extractall()
+        assert not any("fftw" in name for name in packed.namelist())
+    for folder in pathlib.Path("twicetold").glob("*.so*"):
+        newer = re.findall(r"GLIBC_2\.(3[2-9]|[4-9]\d)", run("objdump", "-T", folder, check=True).stdout)
+        assert not newer, f"{folder}: glibc 2.{newer}"
+    _, words, tensors = case("msa")
+    numpy.savez("in.npz", **tensors)
+    expected = apply("msa", words, tensors)
+    alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
+    others = [name for name in ("torch", "sklearn.cluster") if importlib.util.find_spec(name.split(".")[0])]
+    for before, after in [("os", "os"), *((name, "os") for name in others), *(("os", name) for name in others)]:
+        script = f"""if True:
+            import os, {before}, numpy, twicetold, {after}
+            numpy.save("out.npy", twicetold.msa(**numpy.load("in.npz"), grid=(4, 6), heads=2, window=2, threads=2))
+            print(twicetold.__file__)
+            print(*{{line.split()[-1] for line in open("/proc/self/maps") if "/libgomp" in line}})"""
+        ran = run(sys.executable, "-c", script, env=alone)
+        assert ran.returncode == 0, ran.stderr
+        module, *openmp = ran.stdout.split()
+        assert module.startswith(os.getcwd()) and len(openmp) == 1, f"{before}, {after}: {ran.stdout}"
+        assert near(numpy.load("out.npy"), expected), f"{before}, {after}: other numbers"
+    print("with", *others or ["no other OpenMP"])
+
+
 globals()[test]()
