@@ -67,7 +67,7 @@ SCRIPTS    := $(wildcard tests/*/test_*.py)
 THEOREMS   := tests/msa/test_msa $(filter-out %/test_hilo_errata,$(filter %_theorems %_readings %_errata,$(TESTS)))
 EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
 FLOAT_ONLY  = tests/tools/% $(addprefix %/test_,live harness lookup emulator device fuzz standalone.py)
-SLOW        = %/test_exercises.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
+SLOW        = %/test_exercises.py %/test_notebooks.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
 SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) $(EXACT_SUITES) \
               $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS)))
 # Folders of the two precisions.
@@ -348,7 +348,7 @@ $F/pthreads/libopenblas.so.0:
 	    ln -s "$$PWD"/usr/lib/*/openblas-pthread/libopenblas.so.0 .
 sanitize races valgrind sse2 avx2 wide clang openblas pthreads: ## run suites so built (ONLY="msa ..."; QUICK=1: double)
 	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY),$(if $($@_RUN),,$(COMPUTING)))' suites
-SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py,$(if $(ONLY),\
+SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py %/test_notebooks.py,$(if $(ONLY),\
              $(filter $(foreach name,$(ONLY),%/test_$(name) %/test_$(name).py),$(SUITES)),$(SUITES))))
 suites: $(SELECTED)
 	$(SUITE) $(SELECTED)
@@ -394,6 +394,8 @@ book: live              ## bind build/book/index.html, measure here, and bind ag
 	+$(if $(filter 0,$(BUDGET)),,$(MAKE) --no-print-directory measured && $(BOOK) bind $F/book)
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	$(BOOK) pdf $F/book
+notebooks: $(PROGRAMS) $(LIBRARY) ## write a Jupyter notebook for each chapter into build/notebooks (needs NumPy)
+	$(BOOK) notebooks $F/notebooks
 slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)
 	$(BOOK) slides $F
 versus: all             ## time our forms against PyTorch, into figures/gap (PYTHON=python3 MINUTES=14), or WAY=file.py
