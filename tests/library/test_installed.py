@@ -230,7 +230,7 @@ class Module(Case):
         self.check("agree", OMP_NUM_THREADS="1")
 
     def test_python_errors_are_those_of_the_program(self):
-        """An exception has the message that the program prints."""
+        """An exception has the message that the program prints, with names as in Python."""
         self.check("errors")
 
     def test_arrays_of_any_kind_are_accepted(self):
@@ -247,6 +247,10 @@ class Module(Case):
     def test_plans_are_used_again(self):
         """After right and wrong loads, with several threads of its own or of Python."""
         self.check("plans")
+
+    def test_networks_equal_the_program(self):
+        """To the bit, with weights of a file, given or random; near PyTorch's logits."""
+        self.check("networks", OMP_NUM_THREADS="1")
 
     def test_calls_keep_no_numbers(self):
         """With parameters changed in place, fewer parameters or two threads of Python, calls equal new plans."""
