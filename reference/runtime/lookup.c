@@ -175,3 +175,11 @@ status nearest_suggest(status s, const struct nearest *n)
     if (n->name && strlen(s.message) + strlen(text) < sizeof s.message) strcat(s.message, text);
     return s;
 }
+
+status unknown_option(const char *word, const struct declaration *d, const struct declaration *other)
+{
+    struct nearest n = {.found = word + strspn(word, "-"), .before = "--"};
+    for (const struct option *o = d->options; o->name; o++) nearest_try(&n, o->name);
+    for (const struct option *o = other->options; o->name; o++) nearest_try(&n, o->name);
+    return nearest_suggest(bad_input("found '%.60s', expected an option ('twicetold help %s')", word, d->name), &n);
+}
