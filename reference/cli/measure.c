@@ -1,7 +1,8 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- * `twicetold measure` starts this program; measure_command.c has its options for help.  The input is tokens of real images and random parameters.  Each
- * combination of grid, threads and form gives one line on stdout: tab-separated values, or a table on a terminal.
+ * `twicetold measure` starts this program; measure_command.c has its options for help.  The input is tokens of real
+ * images and random parameters.  Each combination of grid, threads and form gives one line on stdout: tab-separated
+ * values, or a table on a terminal.
  *
  * The forms of one grid are prepared together and run alternately, A B C A B C, so that a slow moment of the machine
  * affects all of them.  The benchmark harness (harness.h) compares their results with the first form; a form that

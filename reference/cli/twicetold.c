@@ -164,9 +164,10 @@ static status unknown_command(const char *name)
     struct nearest n = {.found = name};
     char names[120] = "";
     size_t at = 0;
-    if (t) return bad_input("found the network %s, expected a command first: twicetold network %s ...", t->name, t->name);
-    if (d) return bad_input("found the %s %s, expected a command first: twicetold apply %s ...",
-                            layer_find(name) ? "layer" : "operator", d->name, d->name);
+    const char *kind = t ? "network" : layer_find(name) ? "layer" : "operator", *found = t ? t->name : d ? d->name : "";
+    if (t || d)
+        return bad_input("found the %s %s, expected a command first: twicetold %s %s ...", kind, found,
+                         t ? "network" : "apply", found);
     for (const struct command *const *c = commands; *c && at < sizeof names; c++) {
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? c[1] ? ", " : " or " : "",
                                (*c)->declaration.name);

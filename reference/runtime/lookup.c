@@ -140,7 +140,7 @@ bool same_letters(const char *a, const char *b)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* The Damerau-Levenshtein distance in which no part is edited twice, from three rows of its table. */
+/* The Damerau-Levenshtein distance, restricted to edits that do not overlap, from three rows of its table. */
 static int distance(const char *a, size_t m, const char *b, size_t n)
 {
     int table[3][LONGEST + 1];

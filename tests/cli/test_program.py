@@ -404,10 +404,10 @@ class Commands(Case):
             ("help verify", "twicetold verify OPERATOR [options of the operator] [--channels C]"),
             ("verify lisa --help", "options of verify\n"), ("help --man", "\n.SS verify\n"),
             ("help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"),
-            ("measure --help", "twicetold measure OPERATOR"), ("measure lisa -h", "twicetold measure lisa --grid GRID"),
+            ("measure --help", "twicetold measure OPERATOR"), ("measure lisa -h", "twicetold measure lisa"),
             ("help --man", "\n.SS network\n"), ("help --man", "\n.BI \\-\\-max\\-memory \" BYTES\"\n"),
             ("help --man", "\n.TP\n.B dfc\\-cp\n"), ("help --man", "\n.SH EXIT STATUS\n"),
-            ("version", PRECISION), ("--version", "twicetold 1"), ("tokens --version", PRECISION), ("-V", "twicetold 1"),
+            ("version", PRECISION), ("--version", "twicetold 1"), ("tokens --version", PRECISION), ("-V", PRECISION),
             ("measure --version", "measure 1")))
 
     def test_list_prints_json(self):
@@ -463,7 +463,8 @@ class Commands(Case):
             ("parameters chopd --sizes R", "R=\n", "--"), ("tokens --", "--images\n", "--equation"),
             ("compare --", "--tolerance\n", "-o"), ("compare --", "--floor\n", "-o"),
             ("resample lisa --by s", "spectrum\n", "--from"), ("verify l", "lisa\n", "tokens"),
-            ("verify lisa --form f", "fftw\n", "--grid"), ("measure lisa --form f", "fftw\n", "--grid"), ("verify lisa --", "--batch\n", "-o"),
+            ("verify lisa --form f", "fftw\n", "--grid"),
+            ("measure lisa --form f", "fftw\n", "--grid"), ("verify lisa --", "--batch\n", "-o"),
             ("apply msa --form c", "cuda\n", "--grid"),
             ("apply msa --device h", "host\n", "cuda")))
         self.assertEqual(self.succeeds("complete apply lisa m"), "")
