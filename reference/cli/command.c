@@ -10,15 +10,15 @@ const struct command *command_find(const struct command *const *commands, const 
     return *commands;
 }
 
+int call_threads(const struct call *c)
+{
+    return problem_given(&c->options, "threads") ? (int)problem_number(&c->options, "threads") : plan_threads();
+}
+
 const char *option_text(const struct call *c, const char *option, const char *missing)
 {
     const char *text = problem_text(&c->options, option);
     return text && *text ? text : missing;
-}
-
-int call_threads(const struct call *c)
-{
-    return problem_given(&c->options, "threads") ? (int)problem_number(&c->options, "threads") : plan_threads();
 }
 
 struct problem_sizes call_sizes(const struct call *c)

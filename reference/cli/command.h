@@ -47,11 +47,11 @@ status measure_start(char *const *argv);
 /* The command of that name, or NULL. */
 const struct command *command_find(const struct command *const *commands, const char *name);
 
-/* The value of an option of the command; `missing` if it is not given and has no default. */
-const char *option_text(const struct call *c, const char *option, const char *missing);
-
 /* The value of --threads, or the library's default. */
 int call_threads(const struct call *c);
+
+/* The value of an option of the command; `missing` if it is not given and has no default. */
+const char *option_text(const struct call *c, const char *option, const char *missing);
 
 /* The sizes from the operator's options, --channels, --batch and OPTIONS_SIZES. */
 struct problem_sizes call_sizes(const struct call *c);

@@ -10,8 +10,9 @@ set -e
 build=$1 prefix=$3 version=$4 python=$5
 to=$2$3
 
-install -d "$to/bin" "$to/libexec" "$to/lib/pkgconfig" "$to/include/twicetold" "$to/share/man/man1"
+install -d "$to/bin" "$to/lib/pkgconfig" "$to/include/twicetold" "$to/share/man/man1"
 install -m 755 "$build/twicetold" "$to/bin/twicetold"
+install -d "$to/libexec"
 install -m 755 "$build/measure" "$to/libexec/twicetold-measure"
 install -m 644 reference/library/twicetold.h "$to/include/twicetold"
 test ! -e "$build/libtwicetold-cuda.so" || install -m 755 "$build/libtwicetold-cuda.so" "$to/lib/libtwicetold-cuda.so"
