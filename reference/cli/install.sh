@@ -33,6 +33,8 @@ to=$stage$3
 install -d "$to/bin" "$to/lib/pkgconfig" "$to/include/twicetold" "$to/share/man/man1" "$to/share/twicetold" \
     "$to/lib/cmake/twicetold"
 install -m 755 "$build/twicetold" "$to/bin/twicetold"
+install -d "$to/libexec"
+install -m 755 "$build/measure" "$to/libexec/twicetold-measure"
 install -m 644 reference/library/twicetold.h "$to/include/twicetold"
 test ! -e "$build/libtwicetold-cuda.so" || install -m 755 "$build/libtwicetold-cuda.so" "$to/lib/libtwicetold-cuda.so"
 "$build/twicetold" help --man >"$to/share/man/man1/twicetold.1"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "decimal.h"
+#include "lookup.h"
 #include "operator.h"
 #include "random.h"
 #include "shape.h"
@@ -149,9 +150,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
     *p = (struct problem){.declaration = d};
     for (int w = 0; w < words; w++) {
         int o = strncmp(word[w], "--", 2) ? -1 : declaration_option(d, word[w] + 2);
-        if (o < 0)
-            return bad_input("found '%.60s', expected an option of this operator ('twicetold help %s')",
-                             word[w], d->name);
+        if (o < 0) return unknown_option(word[w], d, d);
         if (p->option[o].given) return bad_input("option %s: given twice, expected once", word[w]);
         p->option[o].given = true;
         if (d->options[o].kind == OPTION_FLAG) {

@@ -109,6 +109,7 @@ class Linked(Case):
         self.install("/usr", self.here + "/staged")
         headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
         self.assertEqual(headers, [usr + "/include/twicetold/twicetold.h"])
+        self.assertIn("twicetold measure", self.run_command([usr + "/bin/twicetold", "measure", "--help"]))
         self.assertRegex(read(usr + "/share/man/man1/twicetold.1"), r"\A\.TH TWICETOLD 1")
         for name in LIBRARIES:
             self.assertNotIn(self.here, read(f"{usr}/lib/pkgconfig/{name}.pc"))

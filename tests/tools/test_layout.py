@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     RUNTIME: (),
     IO: (RUNTIME,),
     NETWORKS: (CONTRACTS, RUNTIME, IO, "fast/tuned/packed_linear.h", "fast/tuned/gelu.h", "fast/tuned/activations.h"),
-    CLI: (CONTRACTS, RUNTIME, IO, NETWORKS, "fast/cuda"),
+    CLI: (CONTRACTS, RUNTIME, IO, NETWORKS, "fast/cuda", "reference/library/describe.h"),
     LIBRARY: (CONTRACTS, RUNTIME, IO, NETWORKS),
     "naive": (CONTRACTS, RUNTIME),
     "fast": (CONTRACTS, RUNTIME),
