@@ -24,7 +24,7 @@ void progress_show(struct progress *p, const char *what, const char *where)
     if (share > 0) fprintf(stderr, "  %.0f:%02.0f left", floor(left / 60), floor(fmod(left, 60)));
     fprintf(stderr, "  %s %s", what, where);
     fflush(stderr);
-    p->next = now + 0.1;
+    p->next = now + 1;
 }
 
 void progress_clear(const struct progress *p)

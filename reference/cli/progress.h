@@ -12,6 +12,6 @@ struct progress {
 /* The bar appears after this many seconds. */
 struct progress progress_begin(double total, double after);
 
-/* Draws the bar, at most ten times per second, with the estimated time left and two words. */
+/* Draws the bar, at most once per second, with the estimated time left and two words. */
 void progress_show(struct progress *p, const char *what, const char *where);
 void progress_clear(const struct progress *p);
