@@ -112,8 +112,8 @@ static status profile(FILE *to, struct network *n, real *logits, const real *x)
     status s = network_profile(n, logits, x, PROFILE_RUNS);
     if (s.code) return s;
     int kinds = network_kinds(kind, &all, n);
-    fprintf(to, "%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share", "m-adds/s",
-           "if free");
+    fprintf(to, "%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share",
+            "m-adds/s", "if free");
     for (int k = 0; k < kinds; k++) print_kind(to, &kind[k], &all);
     print_kind(to, &all, &all);
     return s;
@@ -224,7 +224,7 @@ static status run_network(const struct call *c)
     struct safetensors weights = {0}, input = {0};
     struct network n = {0};
     struct tensor x = {0};
-    size_t allowed, held = 0, step = 0, size[3];
+    size_t allowed = 0, held = 0, step = 0, size[3];
     grid g;
 
     status s = check_options(c);

@@ -910,8 +910,8 @@ class Networks(Case):
         for side, shown in (8, False), (84, True):          # 11 runs in milliseconds, and in some seconds
             master, terminal = self.open_terminal()
             write_tensors("x", {"x": ([1, side * side, 1], [0] * side * side)})
-            run(f"network learned-lisa --random 1 --grid {side}x{side} --form naive --threads 1 --profile --input x -o z",
-                stderr=terminal)
+            run(f"network learned-lisa --random 1 --grid {side}x{side} --form naive --threads 1 --profile --input x "
+                "-o z", stderr=terminal)
             self.assertEqual(b" left  after step " in master.read(65536), shown)
 
     def test_a_profile_costs_what_help_says(self):
