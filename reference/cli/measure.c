@@ -31,6 +31,7 @@
 #include "../io/safetensors.h"
 #include "../io/tokens.h"
 #include "devices.h"
+#include "progress.h"
 #include "units.h"
 #include "command.h"
 #include "harness.h"
@@ -231,32 +232,6 @@ static status least_bytes(size_t *least, const struct request *r, const struct p
     return s;
 }
 
-/* ---- progress -------------------------------------------------------- */
-
-/* Work is counted in tokens, so the time left is a rough estimate. */
-struct progress {
-    bool shown;
-    double start, total, done;
-};
-
-static void show_progress(struct progress *p, const char *form, const char *grid_word)
-{
-    if (!p->shown) return;
-    double share = p->done / p->total, left = share > 0 ? (omp_get_wtime() - p->start) * (1 - share) / share : 0;
-    char bar[25];
-    for (int i = 0; i < 24; i++) bar[i] = i < (int)(24 * share) ? '#' : '.';
-    bar[24] = 0;
-    fprintf(stderr, "\r\033[K[%s] %3.0f %%", bar, 100 * share);
-    if (share > 0) fprintf(stderr, "  %.0f:%02.0f left", floor(left / 60), floor(fmod(left, 60)));
-    fprintf(stderr, "  %s %s", form, grid_word);
-    fflush(stderr);
-}
-
-static void clear_progress(const struct progress *p)
-{
-    if (p->shown) fputs("\r\033[K", stderr);
-}
-
 /* ---- measuring ------------------------------------------------------- */
 
 struct entrant {
@@ -282,7 +257,7 @@ struct race {
 
 static void say(const struct race *race, const struct entrant *e, const char *text)
 {
-    clear_progress(race->progress);
+    progress_clear(race->progress);
     fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, e->contestant.name,
             race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
 }
@@ -352,7 +327,7 @@ static status measure_ready(struct race *race)
     for (int n = 0; n < r->entries; n++) {
         struct entrant *e = &race->entrant[n];
         if (e->state != READY) continue;
-        show_progress(race->progress, e->contestant.name, race->grid_word);
+        progress_show(race->progress, e->contestant.name, race->grid_word);
         if ((s = harness_first(harness, &e->contestant)).code) return s;
         if (!passes(race, e, true)) continue;
         if (e->entry.stays) {
@@ -400,7 +375,7 @@ static void print_row(const struct race *race, const struct entrant *e)
     snprintf(text, sizeof text, "other programs disturbed %d of %d runs: no times", e->contestant.disturbed_runs,
              e->contestant.count);
     if (isnan(q.median)) say(race, e, text);
-    clear_progress(race->progress);
+    progress_clear(race->progress);
     if (r->table) {
         char cell[7][UNITS_TEXT];
         printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, r->plugin ? 17 : 8, name, race->threads,
@@ -529,7 +504,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
 
 static status leave_out(const struct request *r, const char *grid_word, const struct progress *progress, status why)
 {
-    clear_progress(progress);
+    progress_clear(progress);
     fprintf(stderr, "measure: %s %s: left out: %s\n", r->declaration->name, grid_word, why.message);
     return status_ok();
 }
@@ -583,7 +558,7 @@ static status measure(const char *const *argv)
 {
     static double rate[SETTING_WORDS][OPERATOR_FORMS];
     struct request r = {0};
-    struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
+    struct progress progress = progress_begin(0, 0);      /* of tokens, so the time left is a rough estimate */
     bool printed = false, disagreed = false;
     size_t needed = SIZE_MAX;
     status s;
@@ -609,7 +584,7 @@ static status measure(const char *const *argv)
     print_heading(&r);
     for (int g = 0; g < r.setting[GRID].count && !s.code; g++)
         s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &printed, &disagreed);
-    clear_progress(&progress);
+    progress_clear(&progress);
     if (!s.code && disagreed) s = failure("forms disagree");
     return status_at(s, argv[0]);
 }

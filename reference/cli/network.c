@@ -2,6 +2,7 @@
  *
  * Memory is checked against the limit before tensors are allocated. */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "../networks/photo.h"
 #include "../networks/profile.h"
 #include "command.h"
+#include "progress.h"
 #include "units.h"
 
 #define PROFILE_RUNS 9          /* after one warm-up */
@@ -47,27 +49,73 @@ static status count_batch(size_t *batch, const struct call *c, const struct tens
     return status_ok();
 }
 
-static void print_kind(const struct network_kind *k, const struct network_kind *all)
+/* ---- what it prints ----------------------------------------------------------- */
+
+static void announce(const struct network *n)
+{
+    char parameters[UNITS_TEXT], work[UNITS_TEXT], g[64];
+    fprintf(stderr, "network %s: %s parameters, %s multiply-adds, %zu input%s of %s pixels, %d thread%s\n",
+            n->table->name, units_count(parameters, 0, (double)network_parameters(n)),
+            units_count(work, 0, network_multiply_adds(n)), n->batch, n->batch == 1 ? "" : "s",
+            grid_text(g, sizeof g, &n->grid), n->threads, n->threads == 1 ? "" : "s");
+}
+
+static void show_step(void *watcher, const struct part *p)
+{
+    struct progress *progress = watcher;
+    progress->done += form_multiply_adds(p->plan.form, &p->problem);
+    progress_show(progress, "after step", p->path);
+}
+
+/* Prints the classes of the largest logits, with their softmax. */
+static void print_classes(FILE *to, const struct tensor *logits)
+{
+    enum { TOP = 5 };
+    const real *y = logits->data;
+    size_t top[TOP], places = 0;
+    double sum = 0;
+    for (size_t k = 0; k < logits->count; k++) {
+        size_t at = places < TOP ? places++ : TOP;
+        for (; at > 0 && y[k] > y[top[at - 1]]; at--)
+            if (at < TOP) top[at] = top[at - 1];
+        if (at < TOP) top[at] = k;
+    }
+    for (size_t k = 0; k < logits->count; k++) sum += exp((double)y[k] - (double)y[top[0]]);
+    fprintf(to, "class  probability\n");
+    for (size_t at = 0; at < places; at++)
+        fprintf(to, "%5zu  %.4f\n", top[at], exp((double)y[top[at]] - (double)y[top[0]]) / sum);
+}
+
+/* Prints the top classes of one input, and the shapes of all other tensors. */
+static void print_outputs(FILE *to, const struct tensor *out, size_t count)
+{
+    char shape[96];
+    for (size_t t = 0; t < count; t++)
+        if (t == 0 && !strcmp(out->name, "logits") && out->size[0] == 1) print_classes(to, out);
+        else fprintf(to, "%s %s\n", out[t].name, shape_text(shape, sizeof shape, out[t].axes, out[t].size));
+}
+
+static void print_kind(FILE *to, const struct network_kind *k, const struct network_kind *all)
 {
     char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
-    printf("%-10s %5zu  %s %6.1f %%  %s %6.1f %%  %s/s", k->what, k->steps, units_seconds(seconds, 9, k->seconds),
+    fprintf(to, "%-10s %5zu  %s %6.1f %%  %s %6.1f %%  %s/s", k->what, k->steps, units_seconds(seconds, 9, k->seconds),
            100 * k->seconds / all->seconds, units_count(cost, 8, k->multiply_adds),
            100 * k->multiply_adds / all->multiply_adds, units_count(rate, 8, k->multiply_adds / k->seconds));
-    if (k == all) printf("\n");
-    else printf("  %8.2f\n", network_if_free(k, all));
+    if (k == all) fprintf(to, "\n");
+    else fprintf(to, "  %8.2f\n", network_if_free(k, all));
 }
 
 /* Prints seconds and multiply-adds by kind of step, the slowest first, and Amdahl's law. */
-static status profile(struct network *n, real *logits, const real *x)
+static status profile(FILE *to, struct network *n, real *logits, const real *x)
 {
     struct network_kind kind[NETWORK_KINDS], all;
     status s = network_profile(n, logits, x, PROFILE_RUNS);
     if (s.code) return s;
     int kinds = network_kinds(kind, &all, n);
-    printf("%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share", "m-adds/s",
-           "if free");
-    for (int k = 0; k < kinds; k++) print_kind(&kind[k], &all);
-    print_kind(&all, &all);
+    fprintf(to, "%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share",
+            "m-adds/s", "if free");
+    for (int k = 0; k < kinds; k++) print_kind(to, &kind[k], &all);
+    print_kind(to, &all, &all);
     return s;
 }
 
@@ -111,7 +159,7 @@ static status find_step(size_t *step, const struct network *n, const char *path)
 }
 
 /* Runs all steps before this one, and writes its input x and its parameters, for apply. */
-static status write_step(struct network *n, const struct part *p, const real *given, const char *path)
+static status write_step(FILE *to, struct network *n, const struct part *p, const real *given, const char *path)
 {
     struct tensor out[PROBLEM_TENSORS];
     enum move move = p->step->move;
@@ -120,7 +168,9 @@ static status write_step(struct network *n, const struct part *p, const real *gi
     size_t count = problem_list(out, &p->problem);
     const real *x = move == ALONG || move == JOIN ? n->h : n->parts ? n->x : given;
     out[0].data = (real *)(size_t)x;
-    return safetensors_write(path, out, count);
+    s = safetensors_write(path, out, count);
+    if (!s.code) print_outputs(to, out, 1);
+    return s;
 }
 
 static status load_weights(struct network *n, struct safetensors *file, const char *path)
@@ -130,24 +180,55 @@ static status load_weights(struct network *n, struct safetensors *file, const ch
     return s.code ? status_at(s, path) : s;
 }
 
+/* Runs a placed network and writes the file: all outputs or, with --before, what step number `step` needs. */
+static status run_placed(struct network *n, const struct call *c, const real *given, size_t step, double work)
+{
+    FILE *to = strcmp(c->output, "-") ? stdout : stderr;
+    bool stages = problem_given(&c->options, "stages"), before = option_text(c, "before", NULL);
+    struct progress progress = progress_begin(work, 2);
+    struct tensor out[NETWORK_STAGES + 1] = {{0}};
+    real *stage[NETWORK_STAGES] = {0};
+    size_t written = stages ? (size_t)n->stages + 1 : 1;
+    n->after_step = show_step;
+    n->watcher = &progress;
+    status s = make_outputs(out, n, stages);
+    for (int i = 0; i < n->stages; i++) stage[i] = out[i + 1].data;
+    if (!s.code && problem_given(&c->options, "profile")) s = profile(to, n, out[0].data, given);
+    if (!s.code && before) s = write_step(to, n, &n->part[step], given, c->output);
+    if (!s.code && !before) s = network_run(n, out[0].data, given, stage);
+    progress_clear(&progress);
+    if (!s.code && !before) s = safetensors_write(c->output, out, written);
+    if (!s.code && !before) print_outputs(to, out, written);
+    for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
+    return s;
+}
+
+static status check_options(const struct call *c)
+{
+    const char *other = problem_given(&c->options, "stages") ? "stages"
+                      : problem_given(&c->options, "profile") ? "profile" : NULL;
+    if (!option_text(c, "weights", NULL) == !option_text(c, "random", NULL))
+        return bad_input("expected one of --weights FILE and --random SEED");
+    if (option_text(c, "input", NULL) && c->files)
+        return bad_input("found images beside --input, expected one or the other");
+    if (option_text(c, "before", NULL) && other)
+        return bad_input("found --%s with --before, expected one or the other", other);
+    return status_ok();
+}
+
 static status run_network(const struct call *c)
 {
     const struct problem *own = &c->options;
     const char *weights_path = option_text(c, "weights", NULL), *input_path = option_text(c, "input", NULL);
     const char *seed = option_text(c, "random", NULL), *before = option_text(c, "before", NULL);
-    bool stages = problem_given(own, "stages");
     struct safetensors weights = {0}, input = {0};
     struct network n = {0};
-    struct tensor x = {0}, out[NETWORK_STAGES + 1] = {{0}};
-    size_t allowed, held = 0, step = 0, size[3];
+    struct tensor x = {0};
+    size_t allowed = 0, held = 0, step = 0, size[3];
     grid g;
 
-    if (!weights_path == !seed)
-        return bad_input("expected one of --weights FILE and --random SEED");
-    if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
-    if (before && (stages || problem_given(own, "profile")))
-        return bad_input("found --%s with --before, expected one or the other", stages ? "stages" : "profile");
-    status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
+    status s = check_options(c);
+    if (!s.code) s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = grid_parse(&g, option_text(c, "grid", c->network->grid));
     if (!s.code && input_path) s = safetensors_open(&input, input_path);
     struct network_request r = {
@@ -164,7 +245,9 @@ static status run_network(const struct call *c)
     if (!s.code) s = network_create(&n, c->network, &r);
     if (!s.code && before) s = find_step(&step, &n, before);
     if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
-    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
+    double work = network_multiply_adds(&n) * (problem_given(own, "profile") ? PROFILE_RUNS + 2 : 1);
+    if (!s.code) s = work_fits(work, work_allowed(c));
+    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, problem_given(own, "stages"), held, allowed);
     if (!s.code) memory_set_limit(allowed);
 
     if (!s.code) network_input_shape(&n, size);
@@ -173,20 +256,14 @@ static status run_network(const struct call *c)
     if (!s.code && !input_path) s = read_images(x.data, c, &g, size[2]);
     if (!s.code && weights_path) s = load_weights(&n, &weights, weights_path);
     size_t parts = n.parts;
+    if (!s.code) announce(&n);
     if (!s.code && before) n.parts = step + 1;          /* leave out the steps after it */
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
     if (!s.code && before) n.parts = step;
 
     if (!s.code) s = network_place(&n);
-    if (!s.code) s = make_outputs(out, &n, stages);
-    real *stage[NETWORK_STAGES] = {0};
-    for (int i = 0; i < n.stages; i++) stage[i] = out[i + 1].data;
     const real *given = input_path && !s.code ? tensors_find(&input.tensors, "x")->data : x.data;
-    if (!s.code && problem_given(own, "profile")) s = profile(&n, out[0].data, given);
-    if (!s.code && before) s = write_step(&n, &n.part[step], given, c->output);
-    if (!s.code && !before) s = network_run(&n, out[0].data, given, stage);
-    if (!s.code && !before) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
-    for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
+    if (!s.code) s = run_placed(&n, c, given, step, work);
     tensor_release(&x);
     n.parts = parts;
     network_release(&n);
@@ -222,6 +299,7 @@ static const struct option options[] = {
     {.name = "before", .kind = OPTION_CHOICE, .default_value = "", .value = "STEP",
      .meaning = "stop before this step, and write its input and parameters for apply, instead of logits"},
     OPTION_MAX_MEMORY,
+    OPTION_MAX_WORK,
     {0}
 };
 

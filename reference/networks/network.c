@@ -329,6 +329,11 @@ status network_bind(struct network *n, const struct tensors *file)
     return status_ok();
 }
 
+static void fill_weights(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
+{
+    (count > 65536 ? random_fill_sums : random_fill_normal)(a, count, seed, stream, deviation);
+}
+
 status network_draw(struct network *n, uint64_t seed)
 {
     memory_free(n->drawn);
@@ -337,7 +342,7 @@ status network_draw(struct network *n, uint64_t seed)
     real *next = n->drawn;
     for (size_t p = 0; p < n->parts; p++) {
         struct problem *problem = &n->part[p].problem;
-        status s = problem_draw_into(problem, random_bits(seed, 0, p), next);
+        status s = problem_draw_into(problem, random_bits(seed, 0, p), next, fill_weights);
         if (s.code) return status_at(s, n->part[p].path);
         next += problem_parameters(problem);
     }
@@ -497,6 +502,7 @@ status network_run(struct network *n, real *logits, const real *x, real *const *
     for (size_t p = 0; p < n->parts; p++) {
         status s = run_part(n, &n->part[p], p ? n->x : x);
         if (s.code) return s;
+        if (n->after_step) n->after_step(n->watcher, &n->part[p]);
         count = problem_output_count(&n->part[p].problem);
         if (stage && n->part[p].closes && stage[n->part[p].stage - 1])
             memcpy(stage[n->part[p].stage - 1], n->x, count * sizeof *n->x);

@@ -110,6 +110,8 @@ struct network {
     void *shared;
     real *drawn;                            /* random weights, or NULL */
     double adding;                          /* seconds that the last run spent in x + f */
+    void (*after_step)(void *watcher, const struct part *p);    /* called after each step of a run, unless NULL */
+    void *watcher;
 };
 
 /* After an error there is nothing to release. */
@@ -119,7 +121,8 @@ status network_create(struct network *n, const struct network_table *table, cons
  * shapes are checked.  The data must outlive the network. */
 status network_bind(struct network *n, const struct tensors *file);
 
-/* Makes random weights, with a seed for each step; the network owns them. */
+/* Makes random weights, with a seed for each step; the network owns them.  Tensors of up to 65,536 numbers are normal.
+ * Larger ones are sums of four uniforms (random_fill_sums) of the same variance, which are many times faster. */
 status network_draw(struct network *n, uint64_t seed);
 
 /* Allocates and loads; after an error the network must be released.  Call network_load after weights have changed. */

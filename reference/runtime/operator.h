@@ -141,8 +141,9 @@ status problem_shape(struct problem *p, bool (*without)(const char *name, void *
  * of the problem. */
 status problem_draw(struct problem *p, uint64_t seed, real **block);
 
-/* The same in the caller's block of problem_parameters reals. */
-status problem_draw_into(struct problem *p, uint64_t seed, real *block);
+/* The same in the caller's block of problem_parameters reals, with a function of random.h: random_fill_normal. */
+typedef void random_fill(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation);
+status problem_draw_into(struct problem *p, uint64_t seed, real *block, random_fill *fill);
 
 /* The size of a letter; 0 if it is not bound. */
 size_t problem_size(const struct problem *p, const char *letter);

@@ -384,18 +384,18 @@ status problem_loaded(const struct problem *p)
 status problem_draw(struct problem *p, uint64_t seed, real **block)
 {
     *block = memory_reals(problem_parameters(p), 1, 1, 1);
-    return *block ? problem_draw_into(p, seed, *block) : out_of_memory("random parameters");
+    return *block ? problem_draw_into(p, seed, *block, random_fill_normal) : out_of_memory("random parameters");
 }
 
-status problem_draw_into(struct problem *p, uint64_t seed, real *block)
+status problem_draw_into(struct problem *p, uint64_t seed, real *block, random_fill *fill)
 {
     size_t at = 0;
     for (int r = 1; p->declaration->tensors[r].name; r++) {
         if (!p->tensor[r].present) continue;
         p->tensor[r].data = block + at;
         at += p->tensor[r].count;
-        random_fill_normal(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
-                           1 / sqrt(shape_product(p, p->declaration->tensors[r].fan_in)));
+        fill(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
+             1 / sqrt(shape_product(p, p->declaration->tensors[r].fan_in)));
         if (p->declaration->tensors[r].adjust) p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
     }
     return check(p);

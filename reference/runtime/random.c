@@ -106,6 +106,17 @@ void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, d
         a[n] = (real)(deviation * random_normal(seed, stream, n));
 }
 
+void random_fill_sums(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
+{
+    double scale = deviation * sqrt(3 / (0x1p32 - 1));      /* the variance of a sum is (2^32 - 1) / 3 */
+    #pragma omp parallel for num_threads(count > 65536 ? default_threads() : 1) schedule(static)
+    for (size_t n = 0; n < count; n++) {
+        uint64_t bits = random_bits(seed, stream, n);
+        uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
+        a[n] = (real)(((double)sum - 2 * 65535) * scale);
+    }
+}
+
 void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int bound)
 {
     uint64_t values = 2 * (uint64_t)bound + 1;

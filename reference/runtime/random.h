@@ -27,4 +27,7 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation);
 void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int bound);
 
+/* Almost normal, in a fortieth of the time: sums of four uniforms of 16 bits, at most 2 sqrt(3) deviations from 0. */
+void random_fill_sums(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation);
+
 END_C_DECLS

@@ -201,6 +201,9 @@ BAD = [
      "litv2-s: option --before: found 'block2', expected the path of a step: from stage1.embed to head"),
     ("network litv2-s --random 1 --before head --stages no.png -o z",
      "litv2-s: found --stages with --before, expected one or the other"),
+    ("network litv2-s --random 1 no.png --max-work 3.7e9 -o z",
+     "litv2-s: makes 3.73e+09 multiply-adds, allowed are 3.7e+09 (option --max-work)"),
+    ("network litv2-s --random 1 no.png --profile --max-work 4e10 -o z", "makes 4.11e+10 multiply-adds"),
     ("network litv2-s --random 1 -o z", "litv2-s: input: missing, expected images, or --input"),
     ("network litv2-s --random 1 --input in -o z", "litv2-s: --input: found 2 tensors, expected one, x"),
     ("network structvit-s-4-2-video --grid 4x32x32 --random 1 no.png no.png no.png -o z",
@@ -881,7 +884,7 @@ class Networks(Case):
         write_tensors("x", {"x": x})
         self.succeeds(words_of(little, "--random 3 --stages --input x -o z"))
         for order, path in (pictures, "y"), (swapped, "w"):
-            self.assertEqual(self.succeeds(words_of(little, f"--random 3 --stages -o {path} {order}")), "")
+            self.succeeds(words_of(little, f"--random 3 --stages -o {path} {order}"))
         self.assertTrue(read("y") == read("z"))
         made, others = read_tensors("y"), read_tensors("w")
         self.assertEqual({name: shape for name, (shape, _) in made.items()}, {
@@ -895,7 +898,8 @@ class Networks(Case):
         for option in "", " --profile":
             out = self.succeeds(words_of(little, f"--random 3{option} -o y {pictures}"))
             self.assertEqual(read_tensors("y"), {"logits": made["logits"]})
-            self.assertEqual(out != "", option != "")
+            self.assertEqual(out.splitlines()[-1], "logits [2, 7]")
+            self.assertEqual(len(out.splitlines()) > 1, option != "")
 
     def run_step_by_step(self, little):
         self.see_pictures(little)
@@ -930,11 +934,34 @@ class Networks(Case):
         write_tensors("w", weights)
         self.fails(words_of(little, "--weights w --input x -o y"), f"{little.name}: w: tensor {missing}: missing")
 
+    def test_a_network_says_what_it_does(self):
+        words = "network learned-lisa --random 1 --threads 1 --input x -o z"
+        write_tensors("x", {"x": ([1, 784, 1], gaussian(7, 784))})
+        help_text = self.succeeds("help learned-lisa")
+        (parameters, cost), = re.findall(r"parameters \((.*)\), (\S+ \w) multiply-adds", help_text)
+        done = run(words)
+        self.assertEqual(done.err, f"network learned-lisa: {parameters} parameters, {cost} multiply-adds, 1 input of "
+                                   "28x28 pixels, 1 thread\n")
+        logits = read_tensors("z")["logits"][1]
+        total, best = sum(map(math.exp, logits)), sorted(range(10), key=lambda k: -logits[k])[:5]
+        self.assertEqual(done.out, "class  probability\n" + "".join(
+            f"{k:5}  {math.exp(logits[k]) / total:.4f}\n" for k in best))
+        self.assertEqual(self.succeeds(words + " --stages"), done.out + "stage1 [1, 196, 32]\n")
+        self.assertEqual(self.succeeds(words + " --before head"), "x [1, 196, 32]\n")
+
+    def test_a_long_run_shows_a_bar_on_a_terminal(self):
+        for side, shown in (8, False), (84, True):          # 11 runs in milliseconds, and in some seconds
+            master, terminal = self.open_terminal()
+            write_tensors("x", {"x": ([1, side * side, 1], [0] * side * side)})
+            run(f"network learned-lisa --random 1 --grid {side}x{side} --form naive --threads 1 --profile --input x "
+                "-o z", stderr=terminal)
+            self.assertEqual(b" left  after step " in master.read(65536), shown)
+
     def test_a_profile_costs_what_help_says(self):
         write_tensors("x", {"x": ([1, 784, 1], [0] * 784)})
         cost, = re.findall(r"\), (\S+ \w) multiply-adds", self.succeeds("help learned-lisa"))
-        *_, last = self.succeeds("network learned-lisa --random 1 --profile --input x -o y").splitlines()
-        self.assertIn(f" {cost} ", last)
+        table, _ = self.succeeds("network learned-lisa --random 1 --profile --input x -o y").split("class ")
+        self.assertIn(f" {cost} ", table.splitlines()[-1])
 
 
 # ---- figures

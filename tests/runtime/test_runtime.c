@@ -237,14 +237,18 @@ TEST(random_draws_have_their_moments)
 {
     static const struct { const char *what; double mean, variance; } moment[] = {
         {"mean of the uniform draws", 0.5, 1.0 / 12}, {"mean of the normal draws", 0, 1},
+        {"mean of the sums", 0, 1}, {"variance of the sums", 1, 1.7},
         {"variance of the normal draws", 1, 2}, {"fourth moment of the normal draws", 3, 96},
         {"normal draws beyond three deviations", 0.0026998, 0.0027},
     };
+    real *sums = zeros(200000);
+    random_fill_sums(sums, 200000, 3, 8, 2);
     double n = 200000, sum[COUNT(moment)] = {0};
     for (size_t i = 0; i < (size_t)n; i++) {
         double r = random_uniform(3, 5, i), z = random_normal(3, 7, i);
-        ck_assert(r >= 0 && r < 1);
-        const double value[] = {r, z, z * z, z * z * z * z, fabs(z) > 3};
+        double s = (double)sums[i] / 2;
+        ck_assert(r >= 0 && r < 1 && fabs(s) <= 2 * sqrt(3));
+        const double value[] = {r, z, s, s * s, z * z, z * z * z * z, fabs(z) > 3};
         for (size_t m = 0; m < COUNT(moment); m++) sum[m] += value[m];
     }
     for (size_t m = 0; m < COUNT(moment); m++)

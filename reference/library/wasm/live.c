@@ -23,6 +23,7 @@
 #include "../../networks/operators.h"
 #include "../../networks/layers/layers.h"
 #include "../../runtime/memory.h"
+#include "../../runtime/random.h"
 
 #define LIVE(name) __attribute__((export_name(#name))) name
 
@@ -172,7 +173,7 @@ double LIVE(live_count)(struct live *l)
 
 int LIVE(live_draw)(struct live *l, int seed)
 {
-    return report(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters));
+    return report(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters, random_fill_normal));
 }
 
 /* Tensors of the shapes that the text lists.  The script fills in their numbers. */
