@@ -69,7 +69,7 @@ struct dfc_problem {
     size_t B, M, N, C, D, R;
     bool gelu;                  /* as above */
     bool relative;              /* u2 is [P][R] */
-    grid grid;                  /* of M = N tokens, if relative */
+    struct grid grid;           /* of M = N tokens, if relative */
     const real *u1, *u2, *u3, *u4, *u5;     /* [B][R] or NULL, [M][R], [N][R], [C][R], [D][R] */
     const real *b;              /* [N][D] */
 };

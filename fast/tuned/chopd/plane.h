@@ -10,7 +10,7 @@
 #include "../../../reference/runtime/batch.h"
 
 struct plane {
-    grid grid;
+    struct grid grid;
     size_t R, blocks;           /* blocks: of LANES components */
     bool transforms;
     struct vec_grid circle;     /* if transforms */
