@@ -137,8 +137,8 @@ __global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
         for (int c = 0; c < p.C; c++) {
             real weight = 0;
             for (int r = 0; r < p.R; r++)
-                weight += (u1 ? u1[i * p.R + r] : (real)1) * u2[(size_t)position(p, m, n) * p.R + r] * u3[(size_t)n * p.R + r] *
-                          u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
+                weight += (u1 ? u1[i * p.R + r] : (real)1) * u2[(size_t)position(p, m, n) * p.R + r] *
+                          u3[(size_t)n * p.R + r] * u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
             sum += x[(i * p.M + m) * p.C + c] * weight;
         }
     y[at] = sum;

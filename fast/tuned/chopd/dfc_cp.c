@@ -67,7 +67,8 @@ static void one_image(const struct team *t)
     const struct dfc_problem *p = t->plan->params;
     const struct dfc_cp_fast *f = t->plan->state;
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
-    real *z = f->z + t->slot * M * f->row, *sum = f->sum ? f->sum + t->slot * R : NULL, *gated = f->gated + t->slot * N * R;
+    real *z = f->z + t->slot * M * f->row, *sum = f->sum ? f->sum + t->slot * R : NULL;
+    real *gated = f->gated + t->slot * N * R;
     const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
 
     /* Step 1: channels to components. */
