@@ -31,7 +31,9 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
  * standard normal, parameters scaled by their fan-in.
  *
  * fc, dfc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums
- * of C, M and R in turn; sigma adds a few roundings.  Transforms err less than the sum over M that they replace.  chopd: N C products, each with a weight that sums R products; or sums of
+ * of C, M and R in turn; sigma adds a few roundings.  Transforms err less than the sum over M that they replace.
+ *
+ * chopd: N C products, each with a weight that sums R products; or sums of
  * C, of a box, and of R.  Running sums of a row are of order sqrt(W), of a column sqrt(H w).  A box of h x w reads h of
  * the former and one of the latter at its edges: sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 /
  * sqrt(h w).  The gate and sigma add a few. */
