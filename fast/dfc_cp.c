@@ -7,6 +7,8 @@
  *
  * Read from the right, these are five steps.  After the sum over m, an image is R numbers.
  *
+ * With relative positions, the sum over m is another for each n: a depth-wise convolution as large as the plane.
+ *
  *     i  images     m, n  tokens in, out     c, d  channels in, out     r  components
  *
  * Contract: reference/dfc.h. */
@@ -52,17 +54,39 @@ static void one_image(real *y, const real *x, size_t i, real *z, real *t, const 
     }
 }
 
+/* The same with relative positions; z [M][R] and t [R]. */
+static void one_plane(real *y, const real *x, size_t i, real *z, real *t, const struct dfc_problem *p)
+{
+    size_t C = p->C, D = p->D, R = p->R;
+    const real *u1_i = p->u1 ? p->u1 + i * R : NULL;
+
+    for (size_t m = 0; m < p->M; m++) dfc_plain_components(z + m * R, x + m * C, p->u4, C, R);
+    for (size_t n = 0; n < p->N; n++) {
+        for (size_t r = 0; r < R; r++) t[r] = 0;
+        for (size_t m = 0; m < p->M; m++) {                                     /* t_nr = sum_m u2_{m-n,r} z_mr */
+            const real *u2_mn = p->u2 + grid_offset(&p->grid, n, m) * R, *z_m = z + m * R;
+            for (size_t r = 0; r < R; r++) t[r] += u2_mn[r] * z_m[r];
+        }
+        for (size_t r = 0; r < R; r++) {
+            t[r] *= p->u3[n * R + r];
+            if (u1_i) t[r] *= u1_i[r];
+        }
+        dfc_plain_channels(y + n * D, t, p->u5, p->b + n * D, R, D, p->gelu);
+    }
+}
+
 /* ---- the form ------------------------------------------------------------ */
 
 struct dfc_cp_plain {
-    real *z, *t;                /* [R] */
+    real *z;                    /* [R], or [M][R] with relative positions */
+    real *t;                    /* [R] */
 };
 
 static status prepare(struct plan *plan)
 {
     const struct dfc_problem *p = plan->params;
     struct dfc_cp_plain *f = plan->state;
-    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of a token", p->R);
+    arena_reals(&plan->arena, PER_RUN, &f->z, "the components of a token", p->relative ? p->M : 1, p->R);
     arena_reals(&plan->arena, PER_RUN, &f->t, "the components of an image", p->R);
     return arena_status(&plan->arena);
 }
@@ -71,7 +95,8 @@ static status run(struct plan *plan, real *y, const real *x)
 {
     const struct dfc_problem *p = plan->params;
     const struct dfc_cp_plain *f = plan->state;
-    for (size_t i = 0; i < p->B; i++) one_image(y + i * p->N * p->D, x + i * p->M * p->C, i, f->z, f->t, p);
+    for (size_t i = 0; i < p->B; i++)
+        (p->relative ? one_plane : one_image)(y + i * p->N * p->D, x + i * p->M * p->C, i, f->z, f->t, p);
     return status_ok();
 }
 

@@ -17,6 +17,7 @@ const struct form_row plain_forms[] = {
     {&structsa, &structsa_plain},
     {&elsa, &elsa_plain},
     {&fc, &fc_plain},
+    {&dfc, &dfc_plain},
     {&dfc_cp, &dfc_cp_plain},
     {&chopd, &chopd_plain},
     {&chopd, &chopd_direct},

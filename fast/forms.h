@@ -5,5 +5,5 @@
 
 extern const struct form_row plain_forms[];
 
-extern const struct form msa_plain, sra_plain, lisa_plain, structsa_plain, elsa_plain, fc_plain, dfc_cp_plain,
-    chopd_plain, chopd_direct, hilo_plain;
+extern const struct form msa_plain, sra_plain, lisa_plain, structsa_plain, elsa_plain, fc_plain, dfc_plain,
+    dfc_cp_plain, chopd_plain, chopd_direct, hilo_plain;

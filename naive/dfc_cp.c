@@ -6,7 +6,7 @@
 #include "forms.h"
 #include "../reference/runtime/steps.h"
 
-/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr; u1 = 1 if it is absent. */
+/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr, or with u2_{m-n,r}; u1 = 1 if it is absent. */
 void dfc_naive_tensor(real *w, const struct dfc_problem *p)
 {
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
@@ -17,7 +17,8 @@ void dfc_naive_tensor(real *w, const struct dfc_problem *p)
                 for (size_t c = 0; c < C; c++)
                     for (size_t d = 0; d < D; d++) {
                         const real *u1_i = p->u1 ? p->u1 + i * R : NULL;
-                        const real *u2_m = p->u2 + m * R, *u3_n = p->u3 + n * R;
+                        size_t position = p->relative ? grid_offset(&p->grid, n, m) : m;
+                        const real *u2_m = p->u2 + position * R, *u3_n = p->u3 + n * R;
                         const real *u4_c = p->u4 + c * R, *u5_d = p->u5 + d * R;
                         real sum = 0;
                         for (size_t r = 0; r < R; r++)
@@ -38,7 +39,7 @@ void dfc_naive_finish(real *y, const real *b, size_t b_stride, size_t N, size_t 
 {
     for (size_t n = 0; n < N; n++)
         for (size_t d = 0; d < D; d++) {
-            real sum = y[n * D + d] + b[n * b_stride + d];
+            real sum = b ? y[n * D + d] + b[n * b_stride + d] : y[n * D + d];
             y[n * D + d] = with_gelu ? gelu(sum) : sum;
         }
 }

@@ -17,6 +17,7 @@ const struct form_row naive_forms[] = {
     {&structsa, &structsa_naive},
     {&elsa, &elsa_naive},
     {&fc, &fc_naive},
+    {&dfc, &dfc_naive},
     {&dfc_cp, &dfc_cp_naive},
     {&chopd, &chopd_naive},
     {&hilo, &hilo_naive},

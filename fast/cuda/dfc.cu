@@ -15,6 +15,8 @@
  *   cuda3   TOKENS threads of a block share a component's sum over tokens.  The R components of an image multiply u5
  *           (D R numbers) and not u3 (N R numbers), so the components of output tokens are never stored.
  *
+ * With relative positions all versions are cuda1.
+ *
  * Contract: reference/dfc.h. */
 
 #include "../../reference/dfc.h"
@@ -113,7 +115,14 @@ struct cp_device : device {
     array<real> u5_of_image;            /* [B][D][R]; cuda3 */
 };
 
-struct cp_sizes { int M, N, C, D, R; };
+struct cp_sizes { int M, N, C, D, R, W; };      /* W: of the plane, 0 with absolute positions */
+
+/* The row of u2 for this pair of tokens. */
+__device__ int position(cp_sizes p, int m, int n)
+{
+    if (!p.W) return m;
+    return (m / p.W - n / p.W + p.M / p.W - 1) * (2 * p.W - 1) + m % p.W - n % p.W + p.W - 1;
+}
 
 /* Eq. 3 with the weights of Eq. 5. */
 __global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
@@ -128,8 +137,8 @@ __global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
         for (int c = 0; c < p.C; c++) {
             real weight = 0;
             for (int r = 0; r < p.R; r++)
-                weight += (u1 ? u1[i * p.R + r] : (real)1) * u2[(size_t)m * p.R + r] * u3[(size_t)n * p.R + r] *
-                          u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
+                weight += (u1 ? u1[i * p.R + r] : (real)1) * u2[(size_t)position(p, m, n) * p.R + r] *
+                          u3[(size_t)n * p.R + r] * u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
             sum += x[(i * p.M + m) * p.C + c] * weight;
         }
     y[at] = sum;
@@ -175,13 +184,17 @@ __global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, real
     for (int d = row; d < p.D && r < p.R; d += TOKENS) out[(i * p.D + d) * p.R + r] = u5[(size_t)d * p.R + r] * s;
 }
 
-cp_sizes sizes_of(const struct dfc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R}; }
-
-template <int version> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
+cp_sizes sizes_of(const struct dfc_problem *p)
 {
+    return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R, p->relative ? (int)p->grid.size[1] : 0};
+}
+
+template <int of_absolute> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
+{
+    const int version = p->relative ? 1 : of_absolute;
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
     device_tensor(on, &on->u1, "u1", &p->u1, B, R);
-    device_tensor(on, &on->u2, "u2", &p->u2, M, R);
+    device_tensor(on, &on->u2, "u2", &p->u2, p->relative ? p->grid.offsets : M, R);
     device_tensor(on, &on->u3, "u3", &p->u3, N, R);
     device_tensor(on, &on->u4, "u4", &p->u4, C, R);
     device_tensor(on, &on->u5, "u5", &p->u5, D, R);
@@ -192,8 +205,9 @@ template <int version> void cp_prepare(struct cp_device *on, const struct dfc_pr
     device_reals(on, &on->u5_of_image, "u5 of an image", version == 3 ? B : 0, D, R);
 }
 
-template <int version> void cp_run(struct cp_device *on, const struct dfc_problem *p)
+template <int of_absolute> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
+    const int version = p->relative ? 1 : of_absolute;
     const cp_sizes sizes = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
     if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
@@ -215,7 +229,7 @@ template <int version> double cp_multiply_adds(const void *params)
 {
     const struct dfc_problem *p = (const struct dfc_problem *)params;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
-    if (version == 1) return (double)p->B * M * N * C * D * (4 * R + 1);
+    if (version == 1 || p->relative) return (double)p->B * M * N * C * D * (4 * R + 1);
     return (double)p->B * (M * C * R + M * R + R + (version == 2 ? N * R : D * R) + N * D * R);
 }
 

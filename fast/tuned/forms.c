@@ -21,6 +21,7 @@ const struct form_row fast_forms[] = {
     {&structsa, &structsa_fast},
     {&elsa, &elsa_fast},
     {&fc, &fc_fast},
+    {&dfc, &dfc_fast},
     {&dfc_cp, &dfc_cp_fast},
     {&chopd, &chopd_fast},
     {&hilo, &hilo_fast},

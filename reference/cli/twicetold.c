@@ -40,14 +40,17 @@ static status take_input(struct call *c, const char *word)
 }
 
 /* The declaration that has this option, or NULL.  If both have it, it is the operator's, unless the command requires
- * it: --channels of a layer is its output channels, but `parameters` needs those of x. */
+ * it: --channels of a layer is its output channels, but `parameters` needs those of x.  An
+ * optional grid of the operator is the command's, too, and gives open sizes. */
 static const struct declaration *owner(const struct call *c, const char *name)
 {
     int in_operator = c->operator ? declaration_option(c->operator, name) : -1;
     int in_command = declaration_option(&c->command->declaration, name);
     bool required = in_command >= 0 && !c->command->declaration.options[in_command].default_value
                     && c->command->declaration.options[in_command].letter;
-    if (in_operator >= 0 && !required) return c->operator;
+    const struct option *o = in_operator >= 0 ? &c->operator->options[in_operator] : NULL;
+    if (o && o->kind == OPTION_GRID && o->default_value && in_command >= 0) required = true;
+    if (o && !required) return c->operator;
     return in_command >= 0 ? &c->command->declaration : NULL;
 }
 

@@ -23,7 +23,7 @@ enum option_kind {
     OPTION_INTEGER,             /* low <= n <= high */
     OPTION_REAL,                /* finite, low <= r <= high */
     OPTION_CHOICE,              /* one of "4|5|6"; any text if choices is NULL */
-    OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N and P */
+    OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N, P and its letter */
     OPTION_KERNEL,              /* odd sizes, one for each axis of the grid; its letter is bound to their product */
     OPTION_STEPS,               /* low <= n <= high, one for all axes of the grid or one for each */
     OPTION_FLAG                 /* takes no value */
@@ -35,7 +35,7 @@ struct option {
     const char *default_value;  /* as typed; "": none; NULL: required, unless it is a flag */
     double low, high;
     const char *choices;
-    const char *letter;         /* the letter that an integer or a kernel binds, or NULL */
+    const char *letter;         /* the letter that an integer, a kernel or a grid binds, or NULL */
     const char *meaning;
     const char *value;          /* name of the value in help; NULL: that of its kind */
 };

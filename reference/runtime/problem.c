@@ -52,6 +52,7 @@ static status set_grid(struct problem *p, const struct option *o, const char *te
         return bad_input("found '%.40s', a grid of %d axes, expected %s", text, p->grid.axes,
                          o->low < 2 ? "from one to three" : o->high > 2 ? "two, HxW, or three, TxHxW" : "two, HxW");
     if ((s = problem_set_size(p, "N", p->grid.tokens)).code) return s;
+    if (o->letter && (s = problem_set_size(p, o->letter, p->grid.tokens)).code) return s;
     return problem_set_size(p, "P", p->grid.offsets);
 }
 

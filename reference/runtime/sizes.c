@@ -31,10 +31,11 @@ static bool listed(const char *name, void *params)
     return false;
 }
 
+/* True if the operator requires a grid. */
 static bool has_grid(const struct declaration *d)
 {
     for (const struct option *o = d->options; o->name; o++)
-        if (o->kind == OPTION_GRID) return true;
+        if (o->kind == OPTION_GRID && !o->default_value) return true;
     return false;
 }
 

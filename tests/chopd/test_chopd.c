@@ -1,4 +1,4 @@
-/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; boxes, GELU, errors */
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc, dfc-cp and chopd agree; boxes, GELU, errors */
 
 #include "chopd_case.h"
 #include "../support/properties.h"
@@ -14,6 +14,15 @@ static const struct battery_case fc_sizes[] = {
     {0},
 };
 
+static const struct battery_case dfc_sizes[] = {
+    {"", 1, 1, "M=1 N=1 D=1", ""},
+    {"", 3, 5, "M=4 N=7 D=2", ""},
+    {"--activation none", 2, 3, "M=9 N=1 D=17", "b"},
+    {"", 1, 2, "M=3 N=2 D=259", "b"},           /* more channels than a strip */
+    {"", 513, 2, "M=2 N=3 D=2", ""},
+    {0},
+};
+
 /* 513 images: both threads surely take some, and one is left over. */
 static const struct battery_case cp_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
@@ -21,6 +30,13 @@ static const struct battery_case cp_sizes[] = {
     {"--activation none", 2, 7, "M=5 N=3 D=18 R=2", ""},
     {"", 1, 16, "M=6 N=6 D=16 R=40", ""},
     {"", 513, 8, "M=8 N=9 D=8 R=64", ""},
+    {"--positions relative --grid 1x1", 1, 1, "D=1 R=1", ""},
+    {"--positions relative --grid 3x5", 2, 3, "D=4 R=11", ""},
+    {"--positions relative --grid 5x3 --activation none", 513, 2, "D=3 R=8", "u1"},
+    {"--positions relative --grid 4x9", 1, 2, "D=2 R=40", ""},
+    {"--positions relative --grid 14x14", 2, 3, "D=2 R=9", ""},        /* by transforms, as all below */
+    {"--positions relative --grid 1x150", 3, 2, "D=2 R=17", "u1"},
+    {"--positions relative --grid 40x7", 1, 1, "D=3 R=8", ""},
     {0},
 };
 
@@ -31,7 +47,18 @@ static const struct battery_error fc_errors[] = {
 
 static const struct battery_error cp_errors[] = {
     {"--activation GELU", "option --activation: found 'GELU'", 2},
-    {"--grid 4x4", "found '--grid', expected an option", 2},
+    {"--grid 4x4", "option --grid: found, expected only with --positions relative", 2},
+    {"--positions relative", "option --grid: found 0 axes, expected HxW with --positions relative", 2},
+    {"--positions relative --grid 16", "option --grid: found '16', a grid of 1 axes, expected two, HxW", 2},
+    {0},
+};
+
+static const struct battery_file cp_files[] = {
+    {"--positions relative --grid 1x2", "x 1x2x3 u1 1x2 u2 3x2 u3 2x2 u4 3x2 u5 2x2 b 2x2", "", NULL},
+    {"--positions relative --grid 1x2", "x 1x2x3 u1 1x2 u2 2x2 u3 2x2 u4 3x2 u5 2x2 b 2x2", "",
+     "tensor u2: found [2, 2], expected [P, R] = [3, 2]"},
+    {"--positions relative --grid 1x2", "x 1x4x3 u2 3x2 u3 2x2 u4 3x2 u5 2x2 b 2x2", "",
+     "tensor x: found [1, 4, 3], expected [B, M, C] = [B, 2, C]"},
     {0},
 };
 
@@ -45,6 +72,8 @@ static const struct battery_case cp_counted[] = {
     {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
     {"", 2, 3, "M=5 N=4 D=2 R=6", ""},
     {"--activation none", 3, 4, "M=2 N=7 D=5 R=2", ""},
+    {"--positions relative --grid 3x2", 2, 4, "D=5 R=2", ""},
+    {"--positions relative --grid 1x4", 1, 2, "D=3 R=5", "u1"},
     {0},
 };
 
@@ -55,7 +84,11 @@ static double none(const struct problem *p, const struct form *form)
 }
 
 static const struct battery_case fc_memory[] = {{"", 2, 6, "M=20 N=15 D=7", ""}, {0}};
-static const struct battery_case cp_memory[] = {{"", 3, 6, "M=20 N=15 D=7 R=64", ""}, {0}};
+static const struct battery_case cp_memory[] = {
+    {"", 3, 6, "M=20 N=15 D=7 R=64", ""},
+    {"--positions relative --grid 4x5", 3, 6, "D=7 R=64", ""},
+    {0},
+};
 
 /* The memory stated in reference/dfc.h and chopd.h.  fc's fast form repacks W: M C weights and a bias for each output,
  * padded to whole vectors of outputs (packed_linear.h), and a row of M C while loading. */
@@ -64,10 +97,14 @@ static double stated(const struct problem *p, const struct form *form)
     double M = (double)problem_size(p, "M"), N = (double)problem_size(p, "N"), C = (double)problem_size(p, "C");
     double D = (double)problem_size(p, "D"), R = (double)problem_size(p, "R"), B = (double)problem_size(p, "B");
     bool naive = !strcmp(form->name, "naive"), plain = !strcmp(form->name, "plain");
+    bool relative = p->declaration == &dfc_cp && !strcmp(problem_text(p, "positions"), "relative");
     double packed = ceil(N * D / LANES) * LANES * (M * C + 1) + M * C;
     if (p->declaration == &fc) return (naive || plain ? 0 : packed) * sizeof(real);
     if (p->declaration == &dfc_cp)
-        return (naive ? B * M * N * C * D : plain ? 2 * R : (M + N + 1) * R) * sizeof(real);
+        return (naive ? B * M * N * C * D : plain ? (relative ? M + 1 : 2) * R
+                : relative ? (M + N + (double)p->grid.offsets) * R : (M + N + 1) * R) * sizeof(real)
+             + (double)form->state;
+    if (p->declaration == &dfc) return 0;
     if (!strcmp(form->name, "fast")) return -1;
     struct chopd_problem z = chopd_of(p);
     double cells = (double)(z.s * z.s), G = (double)z.G, S = (double)z.S, H = (double)z.H, W = (double)z.W;
@@ -317,9 +354,13 @@ int main(void)
         .errors = fc_errors, .counted = fc_counted, .projections = none,
         .memory = fc_memory, .stated = stated, .slack = 1024,
     };
+    static const struct battery dfc_tables = {
+        .operator = &dfc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = dfc_sizes,
+        .counted = fc_counted, .projections = none, .memory = fc_memory, .stated = stated, .slack = 1024,
+    };
     static const struct battery cp_tables = {
         .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
-        .errors = cp_errors, .counted = cp_counted, .projections = none,
+        .errors = cp_errors, .files = cp_files, .counted = cp_counted, .projections = none,
         .memory = cp_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery tables = {
@@ -329,6 +370,7 @@ int main(void)
     };
     Suite *suite = suite_of_tests("ChoP'D");
     add_battery(suite, &fc_tables);
+    add_battery(suite, &dfc_tables);
     add_battery(suite, &cp_tables);
     add_battery(suite, &tables);
     return run_suite(suite);

@@ -17,6 +17,18 @@ static double formula(const struct fixture *t, const char *form)
     return form_multiply_adds(operator_form(t->problem.declaration, form), &t->problem);
 }
 
+/* Both readings of Eq. 6, with tokens in a row. */
+TEST(relative_positions_are_the_other_reading_of_eq6)
+{
+    struct fixture t = fixture("--positions relative --grid 1x7 --activation none", &dfc_cp, 2, 3, "D=4 R=6", "");
+    struct dfc_problem s = dfc_of(&t.problem);
+    struct steps count;
+    make_integer(&t);
+    memset(fixture_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
+    forms_equal(&t, eq6(&s, t.x, RELATIVE, &count));
+    ck_assert(all_steps(&count) == formula(&t, "fast") && all_steps(&count) == formula(&t, "plain"));
+}
+
 /* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions has M C R + M R + R + N R + N D R multiplications per image. */
 TEST(eq6_multiplies_as_its_formula_says)
 {

@@ -92,4 +92,31 @@ TEST(dynamic_convolution_is_dynamic_fully_connected)
     equal(layer(&s, w, x), y, 2 * M * C);
 }
 
+/* ChoP'D, Sec. 2.3: U^2 is a depth-wise convolution with a global receptive field.  Its kernel of 5 x 5 has an entry
+ * for each offset on 3 x 3 tokens. */
+TEST(relative_positions_are_a_depthwise_convolution)
+{
+    enum { C = 3 };
+    static const struct window v = {3, 3, 5, 1, 2};
+    struct fixture t = fixture("--positions relative --grid 3x3 --activation none", &dfc_cp, 2, C, "D=3 R=3", "u1");
+    struct dfc_problem s = window_sizes(&v, 2, C, C);
+    make_integer(&t);
+    fixture_put_identity(&t, "u4", C);
+    fixture_put_identity(&t, "u5", C);
+    fixture_fill(&t, "u3", 1);
+    fixture_fill(&t, "b", 0);
+    real *u2 = fixture_tensor(&t, "u2"), *kernel = zeros(C * 25), *w = zeros(2 * 81 * C * C);
+    for (size_t c = 0; c < C; c++)
+        for (size_t e = 0; e < 25; e++) kernel[c * 25 + e] = u2[e * C + c];
+    for (size_t i = 0; i < 2; i++)
+        memcpy(w + i * 81 * C * C, depthwise_tensor(&v, kernel, C), 81 * C * C * sizeof *w);
+    forms_equal(&t, layer(&s, w, t.x));
+
+    /* Eq. 3 with this tensor for each image. */
+    struct fixture dense = fixture("--activation none", &dfc, 2, C, "M=9 N=9 D=3", "b");
+    fixture_put(&dense, "w", w);
+    dense.x = t.x;
+    forms_equal(&dense, layer(&s, w, t.x));
+}
+
 int main(void) { return run_tests("ChoP'D, layers"); }

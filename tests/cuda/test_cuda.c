@@ -71,6 +71,7 @@ static const struct {
     {&dfc_cp, "--activation none", 1, 1, "M=1 N=1 D=1 R=1", ""},       /* GELU of -2.5 would cancel in 1 + erf */
     {&dfc_cp, "", 3, 2, "M=5 N=4 D=3 R=7", ""},
     {&dfc_cp, "--activation none", 2, 3, "M=19 N=2 D=3 R=35", ""},
+    {&dfc_cp, "--positions relative --grid 3x2", 2, 3, "D=2 R=5", ""},
     {&chopd, "--grid 1x1 --gate-size 1", 1, 1, "R=1 D=1 G=1 S=1", ""},
     {&chopd, "--grid 7x5 --gate-size 3", 2, 3, "R=5 D=4 G=3 S=2", ""},
     {&chopd, "--grid 3x35 --gate-size 5 --activation none", 1, 2, "R=3 D=2 G=5 S=3", ""},

@@ -1,4 +1,4 @@
-"""ChoP'D ("Chopping Formers"), literally (Eq. 2, Eq. 3 with Eq. 5, Eq. 10) and as timed; see _golden.py.
+"""ChoP'D ("Chopping Formers"), literally (Eq. 2, Eq. 3, Eq. 3 with Eq. 5, Eq. 10) and as timed; see _golden.py.
 
 The literal form divides each token into 8 x 8 cells, and edges of boxes lie between cells.
 """
@@ -24,8 +24,18 @@ def finish(y, case):
     return F.gelu(y) if case["activation"] == "gelu" else y
 
 
+def dfc(t, case):
+    """Eq. 3, with a bias or without."""
+    return finish(torch.einsum("imc,imncd->ind", t["x"], t["w"]) + t.get("b", 0), case)
+
+
 def dfc_cp(t, case):
-    """Eq. 5 in Eq. 3, with the whole tensor of each image."""
+    """Eq. 5 in Eq. 3, with the whole tensor of each image; relative: Eq. 6 with a depth-wise convolution."""
+    if "grid" in case:
+        z, (height, width) = planes(t["x"] @ t["u4"], case["grid"]), case["grid"]
+        kernel = t["u2"].t().reshape(-1, 1, 2 * height - 1, 2 * width - 1)
+        z = tokens(F.conv2d(z, kernel, padding=(height - 1, width - 1), groups=len(kernel)))
+        return finish((z * t["u3"] * t["u1"][:, None]) @ t["u5"].t() + t["b"], case)
     w = torch.einsum("ir,mr,nr,cr,dr->imncd", *(t[f"u{k}"] for k in range(1, 6)))
     return finish(torch.einsum("imc,imncd->ind", t["x"], w) + t["b"], case)
 
@@ -203,9 +213,16 @@ def fc_rows(case):
     return [("x", (B, M, C), 1), ("w", (M, N, C, D), M * C)]
 
 
+def dfc_rows(case):
+    B, M, N, C, D = (case[letter] for letter in "BMNCD")
+    return ([("x", (B, M, C), 1), ("w", (B, M, N, C, D), M * C)]
+            + ([("b", (N, D), 1)] if case["activation"] == "gelu" else []))
+
+
 def dfc_cp_rows(case):
     B, M, N, C, D, R = (case[letter] for letter in "BMNCDR")
-    return [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1), ("u4", (C, R), C),
+    P = (2 * case["grid"][0] - 1) * (2 * case["grid"][1] - 1) if "grid" in case else M
+    return [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (P, R), M), ("u3", (N, R), 1), ("u4", (C, R), C),
             ("u5", (D, R), R), ("b", (N, D), 1)]
 
 
@@ -236,10 +253,15 @@ FC = {
     "oblong": dict(B=2, M=5, N=2, C=3, D=4),
     "one": dict(B=3, M=1, N=1, C=1, D=1),
 }
+DFC = {
+    "gelu": dict(B=2, M=5, N=3, C=2, D=4),
+    "none": dict(B=3, M=2, N=4, C=3, D=3, activation="none"),
+}
 DFC_CP = {
     "gelu": dict(B=2, M=6, N=4, C=3, D=5, R=7),
     "none": dict(B=2, M=4, N=7, C=5, D=2, R=3, activation="none"),
     "term": dict(B=1, M=5, N=5, C=1, D=3, R=1),
+    "relative": dict(B=2, M=6, N=6, C=3, D=4, R=5, grid=(2, 3)),
 }
 CHOPD = {
     "plane": dict(grid=(8, 7), B=2, C=3, R=4, D=5, S=3, boxes=[WHOLE, EDGES]),
@@ -256,6 +278,7 @@ CHOPD = {
 
 def main():
     layers = [("fc", fc, lambda seed, case: inputs(seed, fc_rows(case)), FC),
+              ("dfc", dfc, lambda seed, case: inputs(seed, dfc_rows(case)), DFC),
               ("dfc-cp", dfc_cp, lambda seed, case: inputs(seed, dfc_cp_rows(case)), DFC_CP),
               ("chopd", chopd, chopd_inputs, CHOPD)]
     for operator, layer, made, cases in layers:
@@ -263,7 +286,8 @@ def main():
             case = {**DEFAULT, **given}
             tensors = made(seed, case)
             tensors["y_expected"] = layer(tensors, case)
-            options = [f"--grid {case['grid'][0]}x{case['grid'][1]}"] if operator == "chopd" else []
+            options = [f"--grid {case['grid'][0]}x{case['grid'][1]}"] if "grid" in case else []
+            options += ["--positions relative"] if operator == "dfc-cp" and "grid" in case else []
             options += [f"--gate-size {case['size']}"] if case["size"] != DEFAULT["size"] else []
             options += [f"--activation {case['activation']}"] if case["activation"] != DEFAULT["activation"] else []
             write(operator, name, tensors, " ".join(options))

@@ -29,10 +29,11 @@ status case_shape(struct problem *p, const struct operator_case *c)
     return s;
 }
 
+/* The grid, if it is required. */
 static const struct option *grid_option(const struct declaration *d)
 {
     const struct option *o = d->options;
-    while (o->name && o->kind != OPTION_GRID) o++;
+    while (o->name && (o->kind != OPTION_GRID || o->default_value)) o++;
     return o->name ? o : NULL;
 }
 
@@ -65,6 +66,7 @@ static const char *values(const struct option *o, int axes)
     if (o->kind == OPTION_FLAG) return "";
     if (o->kind == OPTION_CHOICE) return o->choices;
     if (!o->default_value || is_heads(o)) return NULL;
+    if (o->kind == OPTION_GRID) return "6x12|1x100";     /* dfc-cp transforms the latter */
     if (o->kind == OPTION_KERNEL) return windows[axes];
     if (o->kind == OPTION_STEPS) return steps[axes];
     if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";   /* window edges; shifts */
