@@ -65,6 +65,28 @@ def random_picture(rows, columns, kind, depth, transparent):
     return [tuple(sample * wide for sample in pixel) for pixel in pixels], chunks, seen
 
 
+def jpeg(rows, columns, blocks, precision=8):
+    """A baseline JPEG file of blocks of 8 x 8 equal pixels, each a tuple of samples (three: Y, Cb, Cr): only the mean
+    of a block is coded, as 8 times its difference from the previous block's.  Lengths of codes have 4 bits."""
+    def segment(marker, *data):
+        data = b"".join(data)
+        return struct.pack(">BBH", 255, marker, len(data) + 2) + data
+
+    each, bits = range(len(blocks[0])), ""
+    for block, last in zip(blocks, [len(each) * (128,), *blocks]):
+        for c in each:
+            step = 8 * (block[c] - last[c])
+            size = abs(step).bit_length()
+            bits += f"{size:04b}" + (f"{step + (step < 0) * (2 ** size - 1):0{size}b}" if size else "") + "0"
+    bits += -len(bits) % 8 * "1"
+    return b"".join([
+        b"\xff\xd8", segment(0xdb, b"\0", 64 * b"\1"),
+        segment(0xc0, struct.pack(">BHHB", precision, rows, columns, len(each)), *(bytes([c, 17, 0]) for c in each)),
+        segment(0xc4, b"\0\0\0\0\x0c", bytes(12), bytes(range(12)), b"\x10\1", bytes(16)),
+        segment(0xda, bytes([len(each)]), *(bytes([c, 0]) for c in each), b"\0\x3f\0"),
+        int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0"), b"\xff\xd9"])
+
+
 SET = 7, 5, 6                   # images, rows, columns
 PIXELS = random.Random(1).randbytes(7 * 5 * 6)
 
@@ -89,8 +111,7 @@ def mosaic(first, rows, columns):
 WRONG_SETS = [
     (b"\1\0\x08\3" + idx_header(0, *SET)[4:], "begins with 0x0100"),
     (b"\0\1\x08\3" + idx_header(0, *SET)[4:], "begins with 0x0001"),
-    (b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\1\0H", "is a JPEG image, expected PNG or IDX"),
-    (b"GIF89a".ljust(16, b"\0"), "is a GIF image"),
+    (b"GIF89a".ljust(16, b"\0"), "is a GIF image, expected PNG, JPEG or IDX"),
     (b"BM\x46".ljust(16, b"\0"), "is a BMP image"),
     (b"RIFF\x09\x09\0\0WEBP".ljust(16, b"\0"), "is a WebP image"),
     (b"II*".ljust(16, b"\0"), "is a TIFF image"),
@@ -188,7 +209,48 @@ class Images(suite.Case):
                 self.rejects("wrong.png", message)
         write("pgm", b"P5 2 2 255\n....\0")
         self.rejects("pgm", "begins with 0x5035, expected a PNG")
-        self.fails("network learned-lisa --random 1 pgm -o none", "found no PNG, expected one")
+        self.fails("network learned-lisa --random 1 pgm -o none", "found neither PNG nor JPEG, expected one")
+
+    def need_jpeg(self):
+        write("p.jpg", jpeg(8, 8, [(0,)]))
+        if not suite.run("tokens --grid 1 --channels 1 --images p.jpg -o y").status:
+            return
+        self.rejects("p.jpg", "has no libjpeg: convert it to PNG")
+        self.fails("network learned-lisa --random 1 p.jpg -o none", "has no libjpeg: convert it to PNG")
+        self.skipTest("this build has no libjpeg")
+
+    def test_jpeg_pixels_are_exact(self):
+        """Samples are Y, Cb and Cr of ITU-R BT.601, in their full range; sums are rounded and clipped to bytes."""
+        self.need_jpeg()
+        rows, columns, draw = 19, 30, random.Random(2)
+        for blocks in [[(draw.randrange(256),) for _ in range(12)],
+                       [(draw.randrange(256), draw.randrange(256), draw.randrange(256)) for _ in range(12)]]:
+            shown = []
+            for luma, blue, red in (3 * block if len(block) == 1 else block for block in blocks):
+                blue, red = (blue - 128, red - 128) if len(blocks[0]) == 3 else (0, 0)
+                colour = luma + 1.402 * red, luma - 0.344136 * blue - 0.714136 * red, luma + 1.772 * blue
+                shown.append(tuple(min(max(round(value), 0), 255) for value in colour))
+            pixels = [shown[y // 8 * 4 + x // 8] for y in range(rows) for x in range(columns)]
+            write("p.png", png(pixels, rows, columns, RGB, 8))
+            write("p.jpg", jpeg(rows, columns, blocks))
+            found, expected = self.inputs(["p.jpg", "p.png"], "21x35")
+            self.assertEqual(found, expected)
+
+    def test_wrong_jpeg_files_are_rejected(self):
+        self.need_jpeg()
+        whole = jpeg(16, 16, 4 * [(1, 2, 3)])
+        for data, message in [
+                *((whole[:length], "wrong.jpg: cannot be read as a JPEG (") for length in range(3, len(whole), 6)),
+                (whole[:-1], "(Premature end of JPEG file)"), (whole[:-3], "cannot be read as a JPEG ("),
+                (b"\xff\xd8\xff", "cannot be read as a JPEG"), (whole[:2], "ends after 2 bytes"),
+                (jpeg(16, 16, 4 * [(1,)], 12), "cannot be read as a JPEG (Unsupported JPEG data precision 12)"),
+                (jpeg(16, 16, 4 * [(1, 2, 3, 4)]), "has 4 channels (CMYK has 4), expected grey or RGB"),
+                (jpeg(8193, 8192, [(1,)]), "states 8193 x 8192 pixels, expected at most 67108864 in all"),
+                (jpeg(65500, 65500, [(1, 2, 3)]), "states 65500 x 65500 pixels"),
+                (gzip.compress(whole), "begins with 0xffd8, expected a PNG, a JPEG")]:
+            with self.subTest(data):
+                write("wrong.jpg", data)
+                self.rejects("wrong.jpg", message)
 
     def test_images_are_regular_files(self):
         os.mkfifo("pipe")
