@@ -288,7 +288,6 @@ static void jpeg_warned(j_common_ptr jpeg, int level)
     if (level < 0 && jpeg->err->msg_code != JWRN_EXTRANEOUS_DATA) jpeg_failed(jpeg);
 }
 
-/* The image in a file; the caller releases what im and r hold. */
 static status decode_jpeg(struct image *im, struct jpeg_reading *r, FILE *file)
 {
     struct jpeg_decompress_struct *jpeg = &r->jpeg;

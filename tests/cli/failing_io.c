@@ -3,7 +3,8 @@
  *     FAIL_AT=12 FAIL_ALL=1 FAIL_REPORT=file
  *         While main runs, request for memory number FAIL_AT (from 0) returns NULL; with FAIL_ALL, all later ones, too.
  *         The report has a line for each of the first eight failed requests, the library or program that made it.  When
- *         main returns, "left N of M" follows: N unfreed blocks of the program and the libraries that it calls, M requests.
+ *         main returns, "left N of M" follows: N unfreed blocks of the program and of libraries that read files, M
+ *         requests.
  *     SIGNAL_AT_FSYNC=15
  *         The program receives the signal in fsync, when its temporary file is complete but not yet renamed.
  *     EXPONENT=2

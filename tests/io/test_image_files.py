@@ -8,7 +8,7 @@ import sys
 
 sys.path[0] += "/.."                       # tests/
 from support import suite
-from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, write
+from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, read, write
 
 DATA_SET = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
 
@@ -63,28 +63,6 @@ def random_picture(rows, columns, kind, depth, transparent):
         shown = [(2 * value * alpha + 255) // 510 for value in colour]
         seen.append(shown if len(shown) == 3 else 3 * shown)
     return [tuple(sample * wide for sample in pixel) for pixel in pixels], chunks, seen
-
-
-def jpeg(rows, columns, blocks, precision=8):
-    """A baseline JPEG file of blocks of 8 x 8 equal pixels, each a tuple of samples (three: Y, Cb, Cr): only the mean
-    of a block is coded, as 8 times its difference from the previous block's.  Lengths of codes have 4 bits."""
-    def segment(marker, *data):
-        data = b"".join(data)
-        return struct.pack(">BBH", 255, marker, len(data) + 2) + data
-
-    each, bits = range(len(blocks[0])), ""
-    for block, last in zip(blocks, [len(each) * (128,), *blocks]):
-        for c in each:
-            step = 8 * (block[c] - last[c])
-            size = abs(step).bit_length()
-            bits += f"{size:04b}" + (f"{step + (step < 0) * (2 ** size - 1):0{size}b}" if size else "") + "0"
-    bits += -len(bits) % 8 * "1"
-    return b"".join([
-        b"\xff\xd8", segment(0xdb, b"\0", 64 * b"\1"),
-        segment(0xc0, struct.pack(">BHHB", precision, rows, columns, len(each)), *(bytes([c, 17, 0]) for c in each)),
-        segment(0xc4, b"\0\0\0\0\x0c", bytes(12), bytes(range(12)), b"\x10\1", bytes(16)),
-        segment(0xda, bytes([len(each)]), *(bytes([c, 0]) for c in each), b"\0\x3f\0"),
-        int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0"), b"\xff\xd9"])
 
 
 SET = 7, 5, 6                   # images, rows, columns
@@ -211,42 +189,32 @@ class Images(suite.Case):
         self.rejects("pgm", "begins with 0x5035, expected a PNG")
         self.fails("network learned-lisa --random 1 pgm -o none", "found neither PNG nor JPEG, expected one")
 
-    def need_jpeg(self):
-        write("p.jpg", jpeg(8, 8, [(0,)]))
-        if not suite.run("tokens --grid 1 --channels 1 --images p.jpg -o y").status:
-            return
-        self.rejects("p.jpg", "has no libjpeg: convert it to PNG")
-        self.fails("network learned-lisa --random 1 p.jpg -o none", "has no libjpeg: convert it to PNG")
-        self.skipTest("this build has no libjpeg")
+    def jpeg(self, name):
+        """A seed of the fuzz target, without its two bytes; skips the test if the build has no libjpeg."""
+        write("p.jpg", read(f"{suite.TREE}/tests/fuzz/images/{name}")[2:])
+        if "no libjpeg" in suite.run("network learned-lisa --random 1 p.jpg -o y").err:
+            self.rejects("p.jpg", "is a JPEG image, and this build has no libjpeg: convert it to PNG")
+            self.skipTest("this build has no libjpeg")
+        return read("p.jpg")
 
     def test_jpeg_pixels_are_exact(self):
-        """Samples are Y, Cb and Cr of ITU-R BT.601, in their full range; sums are rounded and clipped to bytes."""
-        self.need_jpeg()
-        rows, columns, draw = 19, 30, random.Random(2)
-        for blocks in [[(draw.randrange(256),) for _ in range(12)],
-                       [(draw.randrange(256), draw.randrange(256), draw.randrange(256)) for _ in range(12)]]:
-            shown = []
-            for luma, blue, red in (3 * block if len(block) == 1 else block for block in blocks):
-                blue, red = (blue - 128, red - 128) if len(blocks[0]) == 3 else (0, 0)
-                colour = luma + 1.402 * red, luma - 0.344136 * blue - 0.714136 * red, luma + 1.772 * blue
-                shown.append(tuple(min(max(round(value), 0), 255) for value in colour))
-            pixels = [shown[y // 8 * 4 + x // 8] for y in range(rows) for x in range(columns)]
-            write("p.png", png(pixels, rows, columns, RGB, 8))
-            write("p.jpg", jpeg(rows, columns, blocks))
+        """Baseline in colour, progressive in grey, each of four blocks of equal pixels, in the colours of Pillow."""
+        for name, colours in [("jpeg-colour", [(254, 0, 0), (0, 255, 1), (255, 176, 168), (0, 0, 254)]),
+                              ("jpeg-grey", [3 * (value,) for value in (10, 100, 201, 255)])]:
+            self.jpeg(name)
+            write("p.png", png([colours[y // 8 * 2 + x // 8] for y in range(11) for x in range(13)], 11, 13, RGB, 8))
             found, expected = self.inputs(["p.jpg", "p.png"], "21x35")
             self.assertEqual(found, expected)
 
     def test_wrong_jpeg_files_are_rejected(self):
-        self.need_jpeg()
-        whole = jpeg(16, 16, 4 * [(1, 2, 3)])
+        whole = self.jpeg("jpeg-colour")
+        at = whole.index(b"\xff\xc0") + 4                 # of precision, rows, columns
         for data, message in [
                 *((whole[:length], "wrong.jpg: cannot be read as a JPEG (") for length in range(3, len(whole), 6)),
-                (whole[:-1], "(Premature end of JPEG file)"), (whole[:-3], "cannot be read as a JPEG ("),
-                (b"\xff\xd8\xff", "cannot be read as a JPEG"), (whole[:2], "ends after 2 bytes"),
-                (jpeg(16, 16, 4 * [(1,)], 12), "cannot be read as a JPEG (Unsupported JPEG data precision 12)"),
-                (jpeg(16, 16, 4 * [(1, 2, 3, 4)]), "has 4 channels (CMYK has 4), expected grey or RGB"),
-                (jpeg(8193, 8192, [(1,)]), "states 8193 x 8192 pixels, expected at most 67108864 in all"),
-                (jpeg(65500, 65500, [(1, 2, 3)]), "states 65500 x 65500 pixels"),
+                (whole[:-1], "(Premature end of JPEG file)"), (whole[:2], "ends after 2 bytes"),
+                (whole[:at] + b"\x0c" + whole[at + 1:], "Unsupported JPEG data precision 12"),
+                (whole[:at + 1] + struct.pack(">HH", 8193, 8192) + whole[at + 5:], "states 8193 x 8192 pixels"),
+                (self.jpeg("jpeg-cmyk"), "has 4 channels (CMYK has 4), expected grey or RGB"),
                 (gzip.compress(whole), "begins with 0xffd8, expected a PNG, a JPEG")]:
             with self.subTest(data):
                 write("wrong.jpg", data)
