@@ -274,7 +274,6 @@ struct jpeg_reading {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
     jmp_buf failed;
-    unsigned char *row;                 /* [columns][channels] */
 };
 
 static _Noreturn void jpeg_failed(j_common_ptr jpeg)
@@ -311,19 +310,17 @@ static status decode_jpeg(struct image *im, struct jpeg_reading *r, FILE *file)
         return bad_input("states %zu x %zu pixels, expected at most %zu in all", rows, columns, IMAGE_PIXELS_MAX);
     bool grey = jpeg->jpeg_color_space == JCS_GRAYSCALE;
     if (!grey && jpeg->jpeg_color_space != JCS_YCbCr && jpeg->jpeg_color_space != JCS_RGB)
-        return bad_input("has %d channels (CMYK has 4), expected grey or RGB: convert it to PNG first",
-                         jpeg->num_components);
+        return bad_input("has %d channels (CMYK has 4), expected grey or RGB: convert it", jpeg->num_components);
     status s = image_create(im, rows, columns, grey ? 1 : 3);
     if (s.code) return s;
     size_t width = columns * im->channels;
-    r->row = memory_get(width, 1);
-    if (!r->row) return out_of_memory("a JPEG image");
+    JSAMPARRAY row = jpeg->mem->alloc_sarray((j_common_ptr)jpeg, JPOOL_IMAGE, (JDIMENSION)width, 1);
 
     jpeg->out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
     (void)jpeg_start_decompress(jpeg);
     for (size_t y = 0; y < rows; y++) {
-        (void)jpeg_read_scanlines(jpeg, &r->row, 1);
-        for (size_t i = 0; i < width; i++) im->pixels[y * width + i] = (real)r->row[i] / 255;
+        (void)jpeg_read_scanlines(jpeg, row, 1);
+        for (size_t i = 0; i < width; i++) im->pixels[y * width + i] = (real)row[0][i] / 255;
     }
     (void)jpeg_finish_decompress(jpeg);
     return s;
@@ -334,7 +331,6 @@ static status read_jpeg(struct image *im, FILE *file)
     struct jpeg_reading r = {0};
     status s = decode_jpeg(im, &r, file);
     jpeg_destroy_decompress(&r.jpeg);
-    memory_free(r.row);
     if (s.code) image_release(im);
     return s;
 }

@@ -198,13 +198,12 @@ class Images(suite.Case):
         return read("p.jpg")
 
     def test_jpeg_pixels_are_exact(self):
-        """Baseline in colour, progressive in grey, each of four blocks of equal pixels, in the colours of Pillow."""
+        """Baseline in colour, progressive in grey: each four blocks of equal pixels, with the values of Pillow."""
         for name, colours in [("jpeg-colour", [(254, 0, 0), (0, 255, 1), (255, 176, 168), (0, 0, 254)]),
                               ("jpeg-grey", [3 * (value,) for value in (10, 100, 201, 255)])]:
             self.jpeg(name)
             write("p.png", png([colours[y // 8 * 2 + x // 8] for y in range(11) for x in range(13)], 11, 13, RGB, 8))
-            found, expected = self.inputs(["p.jpg", "p.png"], "21x35")
-            self.assertEqual(found, expected)
+            self.assertEqual(*self.inputs(["p.jpg", "p.png"], "21x35"))
 
     def test_wrong_jpeg_files_are_rejected(self):
         whole = self.jpeg("jpeg-colour")
