@@ -80,16 +80,18 @@ all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and program
 
 # ---- Compilers and libraries
 
-# Debian has a folder for OpenBLAS's OpenMP build.  oneDNN is used if a program links with it.
+# Debian has a folder for OpenBLAS's OpenMP build.  libjpeg is optional; oneDNN is used if a program links with it.
 LIBRARIES := fftw3 fftw3f openblas libcjson libpng zlib
 SYSTEM_PC := $(subst :, ,$(shell pkg-config --variable pc_path pkg-config 2>/dev/null))
 export PKG_CONFIG_PATH := $(PKG_CONFIG_PATH):$(firstword $(wildcard $(SYSTEM_PC:pkgconfig=openblas-openmp/pkgconfig)))
 ONEDNN    := $(shell echo 'int main(void) { return __x86_64__ && !dnnl_version(); }' | $(CC) $(ARCH) \
                -include oneapi/dnnl/dnnl.h -x c - $(LDFLAGS) -ldnnl -o /dev/null 2>/dev/null && echo yes)
+JPEG      := $(shell pkg-config --exists libjpeg 2>/dev/null && echo libjpeg)
 CHECK_CFLAGS   := $(shell pkg-config --cflags check 2>/dev/null)
 CHECK_LIBS     := $(shell pkg-config --libs check 2>/dev/null)
-LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null) $(if $(ONEDNN),-DTWICETOLD_ONEDNN)
-LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) \
+LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) $(JPEG) 2>/dev/null) $(if $(ONEDNN),-DTWICETOLD_ONEDNN) \
+                  $(if $(JPEG),-DTWICETOLD_JPEG)
+LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) $(JPEG) 2>/dev/null) \
                   $(if $(ONEDNN),-Wl$(comma)--push-state$(comma)--as-needed -ldnnl -Wl$(comma)--pop-state)
 RPATH           = $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 LDLIBS          = $(RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm

@@ -1,4 +1,4 @@
-/* network.c -- the command that runs a whole network, on PNG files (networks/photo.h) or on tensors
+/* network.c -- the command that runs a whole network, on pictures (networks/photo.h) or on tensors
  *
  * Memory is checked against the limit before tensors are allocated. */
 
@@ -305,7 +305,7 @@ static const struct option options[] = {
 
 const struct command network_command = {
     .declaration = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
-    .what = "Images are PNG files, scaled (bilinear, free of aliases) and cropped as by the network's authors, and\n"
+    .what = "Images are PNG or JPEG, scaled (bilinear, free of aliases) and cropped as by the network's authors, and\n"
             "normalised as in ImageNet; 'help NETWORK' has the sizes. With a grid of three axes each image is a\n"
             "frame. Logits are [B, classes].\n"
             "'if free' in the profile is Amdahl's law: the speedup of the network if that kind took no time.",

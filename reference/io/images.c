@@ -1,4 +1,4 @@
-/* images.c -- read IDX and PNG, scale; see images.h */
+/* images.c -- read IDX, PNG and JPEG, scale; see images.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -16,6 +16,10 @@
 #include <zlib.h>
 #include "../runtime/bytes.h"
 #include "atomic_file.h"
+#ifdef TWICETOLD_JPEG
+#include <jpeglib.h>
+#include <jerror.h>
+#endif
 
 #define HEADER 16               /* bytes of an IDX header with three axes */
 #define CHUNK 4096              /* bytes read at a time */
@@ -70,8 +74,8 @@ static size_t big_endian(const unsigned char *b)
 static const char *other_format(const unsigned char *header)
 {
     static const struct { size_t at; const char *bytes, *name; } formats[] = {
-        {0, "\xff\xd8\xff", "a JPEG image"}, {0, "GIF8", "a GIF image"}, {0, "BM", "a BMP image"},
-        {8, "WEBP", "a WebP image"}, {0, "II*", "a TIFF image"}, {0, "MM", "a TIFF image"}, {4, "ftyp", "a HEIF image"},
+        {0, "GIF8", "a GIF image"}, {0, "BM", "a BMP image"}, {8, "WEBP", "a WebP image"},
+        {0, "II*", "a TIFF image"}, {0, "MM", "a TIFF image"}, {4, "ftyp", "a HEIF image"},
     };
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         if (!memcmp(header + formats[f].at, formats[f].bytes, strlen(formats[f].bytes))) return formats[f].name;
@@ -81,9 +85,9 @@ static const char *other_format(const unsigned char *header)
 static status check_header(struct image_set *set, const unsigned char *header)
 {
     const char *other = other_format(header);
-    if (other) return bad_input("is %s, expected PNG or IDX: convert it to PNG first", other);
+    if (other) return bad_input("is %s, expected PNG, JPEG or IDX: convert it to PNG first", other);
     if (header[0] != 0 || header[1] != 0)
-        return bad_input("begins with 0x%02x%02x, expected a PNG, or 0x0000 as in an IDX file", header[0], header[1]);
+        return bad_input("begins with 0x%02x%02x, expected a PNG, a JPEG, or 0x0000 as in IDX", header[0], header[1]);
     if (header[2] != 0x08)
         return bad_input("holds IDX elements of type 0x%02x, expected 0x08 (unsigned bytes)", header[2]);
     if (header[3] != 3)
@@ -171,18 +175,6 @@ void image_set_close(struct image_set *set)
 
 /* ------------------------------------------------------------------ PNG */
 
-status image_is_png(bool *png, const char *path)
-{
-    unsigned char begin[8];
-    int descriptor;
-    status s = open_regular(&descriptor, path);
-    if (s.code) return status_at(s, path);
-    ssize_t got = read(descriptor, begin, sizeof begin);
-    close(descriptor);
-    *png = got == sizeof begin && png_sig_cmp(begin, 0, sizeof begin) == 0;
-    return status_ok();
-}
-
 /* A PNG file that is being read.  libpng returns from an error by longjmp, which loses the local variables that changed
  * after setjmp: so the state is here. */
 struct png_reading {
@@ -263,10 +255,112 @@ static status decode_png(struct image *im, struct png_reading *r, FILE *file)
     return s;
 }
 
-status image_read_png(struct image *im, const char *path)
+static status read_png(struct image *im, FILE *file)
+{
+    struct png_reading r = {0};
+    r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, png_failed, png_warned);
+    r.info = r.png ? png_create_info_struct(r.png) : NULL;
+    status s = r.info ? decode_png(im, &r, file) : out_of_memory("libpng");
+    png_destroy_read_struct(&r.png, &r.info, NULL);
+    memory_free(r.bytes);
+    return s;
+}
+
+/* ----------------------------------------------------------------- JPEG */
+
+#ifdef TWICETOLD_JPEG
+/* A JPEG file that is being read.  As with libpng, an error returns by longjmp; so the state is here. */
+struct jpeg_reading {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    jmp_buf failed;
+};
+
+static _Noreturn void jpeg_failed(j_common_ptr jpeg)
+{
+    longjmp(((struct jpeg_reading *)jpeg->client_data)->failed, 1);
+}
+
+/* A warning (level -1) is about damaged data.  Only bytes between segments, which some cameras leave, are harmless. */
+static void jpeg_warned(j_common_ptr jpeg, int level)
+{
+    if (level < 0 && jpeg->err->msg_code != JWRN_EXTRANEOUS_DATA) jpeg_failed(jpeg);
+}
+
+static status decode_jpeg(struct image *im, struct jpeg_reading *r, FILE *file)
+{
+    struct jpeg_decompress_struct *jpeg = &r->jpeg;
+    jpeg->err = jpeg_std_error(&r->errors);
+    jpeg->client_data = r;
+    r->errors.error_exit = jpeg_failed;
+    r->errors.emit_message = jpeg_warned;
+    if (setjmp(r->failed)) {
+        char message[JMSG_LENGTH_MAX];
+        if (r->errors.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory("libjpeg");
+        r->errors.format_message((j_common_ptr)jpeg, message);
+        return bad_input("cannot be read as a JPEG (%.100s)", message);
+    }
+    jpeg_create_decompress(jpeg);
+    jpeg_stdio_src(jpeg, file);
+    (void)jpeg_read_header(jpeg, TRUE);
+
+    /* The image first: it limits the sizes for which libjpeg allocates. */
+    size_t rows = jpeg->image_height, columns = jpeg->image_width;
+    if (rows > IMAGE_PIXELS_MAX / columns)
+        return bad_input("states %zu x %zu pixels, expected at most %zu in all", rows, columns, IMAGE_PIXELS_MAX);
+    bool grey = jpeg->jpeg_color_space == JCS_GRAYSCALE;
+    if (!grey && jpeg->jpeg_color_space != JCS_YCbCr && jpeg->jpeg_color_space != JCS_RGB)
+        return bad_input("has %d channels (CMYK has 4), expected grey or RGB: convert it", jpeg->num_components);
+    status s = image_create(im, rows, columns, grey ? 1 : 3);
+    if (s.code) return s;
+    size_t width = columns * im->channels;
+    JSAMPARRAY row = jpeg->mem->alloc_sarray((j_common_ptr)jpeg, JPOOL_IMAGE, (JDIMENSION)width, 1);
+
+    jpeg->out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+    (void)jpeg_start_decompress(jpeg);
+    for (size_t y = 0; y < rows; y++) {
+        (void)jpeg_read_scanlines(jpeg, row, 1);
+        for (size_t i = 0; i < width; i++) im->pixels[y * width + i] = (real)row[0][i] / 255;
+    }
+    (void)jpeg_finish_decompress(jpeg);
+    return s;
+}
+
+static status read_jpeg(struct image *im, FILE *file)
+{
+    struct jpeg_reading r = {0};
+    status s = decode_jpeg(im, &r, file);
+    jpeg_destroy_decompress(&r.jpeg);
+    if (s.code) image_release(im);
+    return s;
+}
+#else
+#define read_jpeg(im, file) bad_input("is a JPEG image, and this build has no libjpeg: convert it to PNG, or " \
+                                      "install libjpeg ('make deps') and build again")
+#endif
+
+/* ------------------------------------------------------------- pictures */
+
+static enum { OTHER, PNG, JPEG } format_of(int descriptor)
+{
+    unsigned char begin[8] = {0};
+    if (pread(descriptor, begin, sizeof begin, 0) < 3) return OTHER;
+    return memcmp(begin, "\xff\xd8\xff", 3) == 0 ? JPEG : png_sig_cmp(begin, 0, sizeof begin) == 0 ? PNG : OTHER;
+}
+
+status image_is_picture(bool *picture, const char *path)
 {
     int descriptor;
-    struct png_reading r = {0};
+    status s = open_regular(&descriptor, path);
+    if (s.code) return status_at(s, path);
+    *picture = format_of(descriptor) != OTHER;
+    close(descriptor);
+    return status_ok();
+}
+
+status image_read_picture(struct image *im, const char *path)
+{
+    int descriptor;
     *im = (struct image){0};
     status s = open_regular(&descriptor, path);
     if (s.code) return status_at(s, path);
@@ -275,11 +369,7 @@ status image_read_png(struct image *im, const char *path)
         close(descriptor);
         return out_of_memory("a file");
     }
-    r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, png_failed, png_warned);
-    r.info = r.png ? png_create_info_struct(r.png) : NULL;
-    s = r.info ? decode_png(im, &r, file) : out_of_memory("libpng");
-    png_destroy_read_struct(&r.png, &r.info, NULL);
-    memory_free(r.bytes);
+    s = format_of(descriptor) == JPEG ? read_jpeg(im, file) : read_png(im, file);
     fclose(file);
     return status_at(s, path);
 }

@@ -1,16 +1,17 @@
-/* images.h -- read IDX and PNG, scale
+/* images.h -- read IDX, PNG and JPEG, scale
  *
  * An image is [rows][columns][channels] of reals, 0 black ... 1 white: the bytes of the file over 255, in the file's
  * own (sRGB) scale.  It owns its pixels.
  *
  * IDX is the format of MNIST: many small grey images of one size in one file, gzipped or not.  The header is four
- * big-endian words (0x00000803, images, rows, columns); then comes one byte per pixel.  PNG is read by libpng.
+ * big-endian words (0x00000803, images, rows, columns); then comes one byte per pixel.  PNG is read by libpng,
+ * and JPEG by libjpeg, if the build has it.
  *
  * Only regular files are read: a folder, a pipe or a device is rejected without waiting for it.  A file that
- * contradicts itself is rejected before its sizes allocate anything; JPEG, GIF, BMP, WebP, TIFF and HEIF are rejected
- * by name.
+ * contradicts itself is rejected before its sizes allocate anything; GIF, BMP, WebP, TIFF and HEIF are rejected by
+ * name.
  *
- * memory.h does not count the memory of zlib and libpng. */
+ * memory.h does not count the memory of zlib, libpng and libjpeg. */
 
 #pragma once
 #include <limits.h>
@@ -50,13 +51,16 @@ status image_set_open(struct image_set *set, const char *path);
 status image_set_read(real *pixels, struct image_set *set, size_t first, size_t count);
 void image_set_close(struct image_set *set);
 
-/* *png = true if the file begins with the signature of PNG. */
-status image_is_png(bool *png, const char *path);
+/* *picture = true if the file begins with the signature of PNG or JPEG. */
+status image_is_picture(bool *picture, const char *path);
 
-/* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each; 16 bits are
- * rounded.  The chunks gAMA, sRGB, cHRM and iCCP are ignored, as Pillow and torchvision do.  Transparent pixels are
- * composited on black: a byte is multiplied by its alpha, without gamma, and rounded. */
-status image_read_png(struct image *im, const char *path);
+/* The image in a PNG or JPEG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each; 16 bits
+ * are rounded.  The chunks gAMA, sRGB, cHRM and iCCP are ignored, as Pillow and torchvision do.  Transparent pixels are
+ * composited on black: a byte is multiplied by its alpha, without gamma, and rounded.
+ *
+ * Of a JPEG, EXIF is ignored: a photograph that a camera took upright may lie on its side.  Other channels than grey,
+ * YCbCr or RGB (CMYK) are rejected, and so are damaged or truncated data. */
+status image_read_picture(struct image *im, const char *path);
 
 /* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is a
  * weighted mean of the source: a tent around its centre, whose radius is one pixel of the coarser image. */

@@ -27,7 +27,7 @@ struct scene {
     size_t H, W, p;
     size_t rows, columns;       /* of the canvas, in pixels */
     uint64_t seed;
-    bool noise, png;            /* otherwise it is an IDX file */
+    bool noise, picture;            /* otherwise it is an IDX file */
     struct image photo;
     struct image_set set;
     size_t first, down, across; /* mosaic: first image, and images each way */
@@ -147,17 +147,17 @@ static status survey(struct scene *scene, const grid *g, const struct token_sour
     if (s.code) return s;
     scene->noise = source->kind == TOKENS_NOISE
             || (source->kind == TOKENS_IMAGES_OR_NOISE && stat(path_of(source), &about) != 0 && errno == ENOENT);
-    return scene->noise ? s : image_is_png(&scene->png, path_of(source));
+    return scene->noise ? s : image_is_picture(&scene->picture, path_of(source));
 }
 
 static status open_file(struct scene *scene, const char *path, size_t first)
 {
-    status s = scene->png ? image_read_png(&scene->photo, path) : image_set_open(&scene->set, path);
+    status s = scene->picture ? image_read_picture(&scene->photo, path) : image_set_open(&scene->set, path);
     if (s.code) return s;
 
-    size_t count = scene->png ? 1 : scene->set.count;
+    size_t count = scene->picture ? 1 : scene->set.count;
     if (first >= count) return bad_input("%.60s: image %zu asked for, the file has %zu", path, first, count);
-    if (scene->png) return status_ok();
+    if (scene->picture) return status_ok();
     scene->first = first;
     scene->down = (scene->rows + scene->set.rows - 1) / scene->set.rows;
     scene->across = (scene->columns + scene->set.columns - 1) / scene->set.columns;
@@ -171,7 +171,7 @@ static status open_scene(struct scene *scene, const grid *g, const struct token_
     status s = survey(scene, g, source);
     if (s.code) return s;
     if (!scene->noise) s = open_file(scene, path_of(source), source->first);
-    if (!s.code && !scene->png) s = image_create(&scene->canvas, scene->rows, scene->columns, 1);
+    if (!s.code && !scene->picture) s = image_create(&scene->canvas, scene->rows, scene->columns, 1);
     if (s.code) close_scene(scene);
     return s;
 }
@@ -188,7 +188,7 @@ static void describe(char *origin, size_t size, const struct scene *scene, const
         bool missed = source->kind != TOKENS_NOISE;
         snprintf(origin, size, "1/f noise of seed %llu, %zux%zu patches%s%s", (unsigned long long)scene->seed,
                  scene->p, scene->p, missed ? ": no images at " : "", missed ? path : "");
-    } else if (scene->png) {
+    } else if (scene->picture) {
         snprintf(origin, size, "%s, scaled to cover %zux%zu pixels, %zux%zu patches",
                  path, scene->rows, scene->columns, scene->p, scene->p);
     } else {
@@ -244,7 +244,7 @@ status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct 
     if (s.code) return s;
 
     /* Noise needs its canvas and a complex plane. */
-    size_t colours = scene.png ? 3 : 1, values = scene.p * scene.p * colours;
+    size_t colours = scene.picture ? 3 : 1, values = scene.p * scene.p * colours;
     *bytes = 0;
     size_add(bytes, scene.rows * scene.columns, (scene.noise ? 3 : colours) * sizeof(real));
     size_add(bytes, g->tokens, values * sizeof(real));

@@ -6,7 +6,7 @@
  *
  *   - a mosaic of images of an IDX file, row by row, the last ones cut off; each entry of the batch takes the next
  *     images, and the first image follows the last;
- *   - or a PNG file, scaled to cover it (image_fit), the same for all entries;
+ *   - or a PNG or JPEG file, scaled to cover it (image_fit), the same for all entries;
  *   - or 1/f noise, new for every entry: independent normal Fourier coefficients with deviation 1/f, f in cycles per
  *     pixel.
  *
@@ -35,9 +35,9 @@ enum token_kind {
 
 struct token_source {           /* zeros are the plain default */
     enum token_kind kind;
-    const char *path;           /* IDX or PNG; NULL is IMAGES_DEFAULT */
+    const char *path;           /* IDX, PNG or JPEG; NULL is IMAGES_DEFAULT */
     size_t patch;               /* p; 0 is TOKEN_PATCH */
-    size_t first;               /* first image of the file (0 for PNG); ignored for noise */
+    size_t first;               /* first image of the file (0 for a picture); ignored for noise */
     uint64_t seed;
 };
 
@@ -46,8 +46,8 @@ struct token_source {           /* zeros are the plain default */
  * one colour) becomes zeros.
  *
  * Rejected: batch or channels of 0, a patch above TOKEN_PATCH_MAX, a canvas above INT_MAX pixels, `first` beyond the
- * file, a file that image_set_open or image_read_png rejects.  Memory: the canvas, for noise a complex one too, N p p
- * values for each colour, the matrix, and the source. */
+ * file, a file that image_set_open or image_read_picture rejects.  Memory: the canvas, for noise a complex one too, N p
+ * p values for each colour, the matrix, and the source. */
 status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *source,
                    char *origin, size_t size);
 

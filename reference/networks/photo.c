@@ -61,11 +61,11 @@ status photo_read(real *x, const char *path, const struct photo_recipe *recipe, 
 {
     struct image im = {0};
     char where[120];
-    bool png;
-    status s = image_is_png(&png, path);
+    bool picture;
+    status s = image_is_picture(&picture, path);
     snprintf(where, sizeof where, "%.110s", path);
-    if (!s.code && !png) return status_at(bad_input("found no PNG, expected one; --input takes tensors"), where);
-    if (!s.code) s = image_read_png(&im, path);
+    if (!s.code && !picture) return status_at(bad_input("found neither PNG nor JPEG, expected one; --input takes tensors"), where);
+    if (!s.code) s = image_read_picture(&im, path);
     if (s.code) return s;                       /* it names the path */
     s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, recipe, H, W);
     image_release(&im);

@@ -19,7 +19,7 @@ BEGIN_C_DECLS
 /* Computes x [H][W][3] from a photograph.  Fails only if memory is exhausted. */
 status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W);
 
-/* The same from a PNG file.  With one channel, x [H][W] is the image in grey, 0 ... 1, scaled to cover H x W and
+/* The same from a PNG or JPEG file.  With one channel, x [H][W] is the image in grey, 0 ... 1, scaled to cover H x W and
  * cut. */
 status photo_read(real *x, const char *path, const struct photo_recipe *recipe, size_t H, size_t W, size_t channels);
 

@@ -3,7 +3,8 @@
  *     FAIL_AT=12 FAIL_ALL=1 FAIL_REPORT=file
  *         While main runs, request for memory number FAIL_AT (from 0) returns NULL; with FAIL_ALL, all later ones, too.
  *         The report has a line for each of the first eight failed requests, the library or program that made it.  When
- *         main returns, "left N of M" follows: N unfreed blocks of the program, cJSON, libpng or zlib, M requests.
+ *         main returns, "left N of M" follows: N unfreed blocks of the program and of libraries that read files, M
+ *         requests.
  *     SIGNAL_AT_FSYNC=15
  *         The program receives the signal in fsync, when its temporary file is complete but not yet renamed.
  *     EXPONENT=2
@@ -68,7 +69,7 @@ static bool is_watched(const void *caller)
 {
     const char *name = file_of(caller);
     return (program && !strcmp(name, program)) || !strncmp(name, "libcjson", 8) || !strncmp(name, "libpng", 6)
-        || !strncmp(name, "libz.", 5);
+        || !strncmp(name, "libjpeg", 7) || !strncmp(name, "libz.", 5);
 }
 
 static size_t first_place(const void *block) { return ((uintptr_t)block >> 4) * 2654435761u % PLACES; }

@@ -38,10 +38,10 @@ static const char *within_bounds(const real *pixels, size_t count)
     return NULL;
 }
 
-static const char *attempt_png(size_t side)
+static const char *attempt_picture(size_t side)
 {
     struct image im, fitted;
-    status s = image_read_png(&im, "in");
+    status s = image_read_picture(&im, "in");
     const char *fault = wrong_status(s);
     if (fault || s.code) return fault;
     fault = within_bounds(im.pixels, im.rows * im.columns * im.channels);
@@ -90,7 +90,7 @@ const char *fuzz_images(const uint8_t *bytes, size_t size)
 {
     struct bytes b = {bytes, size};
     unsigned kind = choose(&b, 3), side = choose(&b, 24) + 1;
-    bool png;
+    bool picture;
     uint8_t *file = malloc(b.left + 1);
     if (file && b.left) memcpy(file, b.next, b.left);
     if (file && kind == 1) correct_sums(file, b.left);
@@ -99,8 +99,8 @@ const char *fuzz_images(const uint8_t *bytes, size_t size)
     free(file);
 
     memory_set_limit(memory_in_use() + MOST);
-    if (!fault) fault = wrong_status(image_is_png(&png, "in"));
-    if (!fault) fault = attempt_png(side);
+    if (!fault) fault = wrong_status(image_is_picture(&picture, "in"));
+    if (!fault) fault = attempt_picture(side);
     if (!fault) fault = attempt_set();
     return fault ? fault : attempt_tokens(side);
 }

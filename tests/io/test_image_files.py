@@ -8,7 +8,7 @@ import sys
 
 sys.path[0] += "/.."                       # tests/
 from support import suite
-from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, write
+from support.suite import GREY, GREY_ALPHA, PALETTE, RGB, RGB_ALPHA, chunk, read, write
 
 DATA_SET = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
 
@@ -89,8 +89,7 @@ def mosaic(first, rows, columns):
 WRONG_SETS = [
     (b"\1\0\x08\3" + idx_header(0, *SET)[4:], "begins with 0x0100"),
     (b"\0\1\x08\3" + idx_header(0, *SET)[4:], "begins with 0x0001"),
-    (b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\1\0H", "is a JPEG image, expected PNG or IDX"),
-    (b"GIF89a".ljust(16, b"\0"), "is a GIF image"),
+    (b"GIF89a".ljust(16, b"\0"), "is a GIF image, expected PNG, JPEG or IDX"),
     (b"BM\x46".ljust(16, b"\0"), "is a BMP image"),
     (b"RIFF\x09\x09\0\0WEBP".ljust(16, b"\0"), "is a WebP image"),
     (b"II*".ljust(16, b"\0"), "is a TIFF image"),
@@ -188,7 +187,37 @@ class Images(suite.Case):
                 self.rejects("wrong.png", message)
         write("pgm", b"P5 2 2 255\n....\0")
         self.rejects("pgm", "begins with 0x5035, expected a PNG")
-        self.fails("network learned-lisa --random 1 pgm -o none", "found no PNG, expected one")
+        self.fails("network learned-lisa --random 1 pgm -o none", "found neither PNG nor JPEG, expected one")
+
+    def jpeg(self, name):
+        """A seed of the fuzz target, without its two bytes; skips the test if the build has no libjpeg."""
+        write("p.jpg", read(f"{suite.TREE}/tests/fuzz/images/{name}")[2:])
+        if "no libjpeg" in suite.run("network learned-lisa --random 1 p.jpg -o y").err:
+            self.rejects("p.jpg", "is a JPEG image, and this build has no libjpeg: convert it to PNG")
+            self.skipTest("this build has no libjpeg")
+        return read("p.jpg")
+
+    def test_jpeg_pixels_are_exact(self):
+        """Baseline in colour, progressive in grey: each four blocks of equal pixels, with the values of Pillow."""
+        for name, colours in [("jpeg-colour", [(254, 0, 0), (0, 255, 1), (255, 176, 168), (0, 0, 254)]),
+                              ("jpeg-grey", [3 * (value,) for value in (10, 100, 201, 255)])]:
+            self.jpeg(name)
+            write("p.png", png([colours[y // 8 * 2 + x // 8] for y in range(11) for x in range(13)], 11, 13, RGB, 8))
+            self.assertEqual(*self.inputs(["p.jpg", "p.png"], "21x35"))
+
+    def test_wrong_jpeg_files_are_rejected(self):
+        whole = self.jpeg("jpeg-colour")
+        at = whole.index(b"\xff\xc0") + 4                 # of precision, rows, columns
+        for data, message in [
+                *((whole[:length], "wrong.jpg: cannot be read as a JPEG (") for length in range(3, len(whole), 6)),
+                (whole[:-1], "(Premature end of JPEG file)"), (whole[:2], "ends after 2 bytes"),
+                (whole[:at] + b"\x0c" + whole[at + 1:], "Unsupported JPEG data precision 12"),
+                (whole[:at + 1] + struct.pack(">HH", 8193, 8192) + whole[at + 5:], "states 8193 x 8192 pixels"),
+                (self.jpeg("jpeg-cmyk"), "has 4 channels (CMYK has 4), expected grey or RGB"),
+                (gzip.compress(whole), "begins with 0xffd8, expected a PNG, a JPEG")]:
+            with self.subTest(data):
+                write("wrong.jpg", data)
+                self.rejects("wrong.jpg", message)
 
     def test_images_are_regular_files(self):
         os.mkfifo("pipe")

@@ -96,7 +96,7 @@ static bool set_is_read(void)
 static bool png_is_read(void)
 {
     struct image im = random_image(4, 4, 5, 3), back;
-    status s = image_read_png(&back, "file");
+    status s = image_read_picture(&back, "file");
     if (!s.code) same_image(&back, &im);
     else rejected(s, STATUS_BAD_INPUT, "PNG");
     ck_assert(!s.code || !back.pixels);
