@@ -526,6 +526,8 @@ class Commands(Case):
                              ("lisa --form cuda1 --form fast --form naive --device host", ["cuda1", "fast", "naive"]),
                              ("elsa --variant final --heads 2", ["plain", "fast"]),
                              ("structsa --grid 4x3x5", ["plain", "fast"]),
+                             ("dfc-cp --grid 3x4", ["plain", "fast"]),
+                             ("dfc-cp --positions relative --grid 3x4", ["plain", "fast"]),
                              ("fc --grid 3x4 --sizes D=2 --channels 5 --batch 1", ["plain", "fast"])):
             table = self.verified(words)
             self.assertEqual(list(table), forms, words)
