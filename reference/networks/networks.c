@@ -1,8 +1,7 @@
 /* networks.c -- the list of networks; see network.h */
 
-#include <stdio.h>
-#include <string.h>
 #include "network.h"
+#include "../runtime/lookup.h"
 
 extern const struct network_table lisanet[], structvit[], elsa_swin[], chopd_former[], litv2[], learned[];
 
@@ -19,7 +18,7 @@ const struct network_table *network_find(const char *name)
 {
     const struct network_table *t;
     for (int n = 0; (t = network_at(n)); n++)
-        if (!strcmp(t->name, name)) return t;
+        if (same_letters(t->name, name)) return t;
     return NULL;
 }
 
@@ -27,6 +26,9 @@ status network_named(const struct network_table **table, const char *name)
 {
     *table = name ? network_find(name) : NULL;
     if (*table) return status_ok();
-    return name ? bad_input("network %.40s: not known, expected one that 'twicetold list' names", name)
-                : bad_input("found no network, expected one that 'twicetold list' names");
+    if (!name) return bad_input("found no network, expected one that 'twicetold list' names");
+    struct nearest nearest = {.found = name};
+    for (int n = 0; (*table = network_at(n)); n++) nearest_try(&nearest, (*table)->name);
+    return nearest_suggest(bad_input("network %.40s: not known, expected one that 'twicetold list' names", name),
+                           &nearest);
 }

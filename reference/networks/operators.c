@@ -2,6 +2,7 @@
 
 #include "operators.h"
 #include "layers/layers.h"
+#include "../runtime/lookup.h"
 #include "../structsa.h"
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@ const struct declaration *operator_find(const char *name)
 {
     const struct declaration *d;
     for (int o = 0; (d = operator_at(o)); o++)
-        if (!strcmp(d->name, name)) return d;
+        if (same_letters(d->name, name)) return d;
     return layer_find(name);
 }
 
@@ -62,8 +63,11 @@ status operator_named(const struct declaration **d, const char *name)
     *d = name ? operator_find(name) : NULL;
     if (*d) return status_ok();
     for (int o = 0; (each = operator_at(o)); o++) append(names, sizeof names, each->name);
-    return name ? bad_input("operator %.40s: not known, expected one of %s or a layer", name, names)
-                : bad_input("found no operator, expected one of %s or a layer", names);
+    if (!name) return bad_input("found no operator, expected one of %s or a layer", names);
+    struct nearest n = {.found = name};
+    for (int o = 0; (each = operator_at(o)); o++) nearest_try(&n, each->name);
+    for (int l = 0; (each = layer_at(l)); l++) nearest_try(&n, each->name);
+    return nearest_suggest(bad_input("operator %.40s: not known, expected one of %s or a layer", name, names), &n);
 }
 
 status form_named(const struct form **form, const struct declaration *d, const char *name,

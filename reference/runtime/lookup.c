@@ -2,6 +2,7 @@
 
 #include "lookup.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* True if any row has this name, in force or not. */
@@ -122,4 +123,55 @@ size_t problem_axis(const struct problem *p, const char *name, int axis)
 {
     struct lookup names = {.problem = p};
     return lookup_axis(&names, name, axis);
+}
+
+/* ---- suggestions ---------------------------------------------------- */
+
+#define LONGEST 63              /* letters of a name that is compared */
+
+static int lower(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+static int folded(char c) { return c == '_' ? '-' : lower(c); }
+
+bool same_letters(const char *a, const char *b)
+{
+    for (; *a && lower(*a) == lower(*b); a++) b++;
+    return lower(*a) == lower(*b);
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* The Damerau-Levenshtein distance in which no part is edited twice, from three rows of its table. */
+static int distance(const char *a, size_t m, const char *b, size_t n)
+{
+    int table[3][LONGEST + 1];
+    for (size_t j = 0; j <= n; j++) table[0][j] = (int)j;
+    for (size_t i = 1; i <= m; i++) {
+        int *row = table[i % 3], *last = table[(i + 2) % 3], *before = table[(i + 1) % 3];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            row[j] = least(last[j - 1] + (folded(a[i - 1]) != folded(b[j - 1])), least(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) && folded(a[i - 2]) == folded(b[j - 1]))
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+    }
+    return table[m % 3][n];
+}
+
+void nearest_try(struct nearest *n, const char *known)
+{
+    size_t a = strlen(n->found), b = strlen(known);
+    if (a > LONGEST || b > LONGEST) return;
+    int edits = distance(n->found, a, known, b);
+    bool contains = (b > 2 && strstr(n->found, known)) || (a > 2 && strstr(known, n->found));
+    if ((edits > (int)a / 3 && !contains) || (n->name && edits >= n->edits)) return;
+    n->name = known;
+    n->edits = edits;
+}
+
+status nearest_suggest(status s, const struct nearest *n)
+{
+    char text[LONGEST + 30];
+    snprintf(text, sizeof text, "; did you mean %s%s?", n->before ? n->before : "", n->name ? n->name : "");
+    if (n->name && strlen(s.message) + strlen(text) < sizeof s.message) strcat(s.message, text);
+    return s;
 }

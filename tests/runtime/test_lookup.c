@@ -108,6 +108,30 @@ TEST(words_are_found_whole)
     ck_assert(declaration_option(&made_up, "way") == 3 && declaration_option(&made_up, "wa") == -1);
 }
 
+/* Of "heads", "grid", "head-channels" and "wa", the nearest name, or none. */
+TEST(near_names_are_suggested)
+{
+    static const char *const known[] = {"heads", "grid", "head-channels", "wa"}, *const row[][2] = {
+        {"gird", "grid"}, {"grd", "grid"}, {"griid", "grid"}, {"grad", "grid"}, {"GRID", "grid"}, {"rgdi", NULL},
+        {"num_heads", "heads"}, {"head", "heads"}, {"heads2", "heads"}, {"Head_Chanels", "head-channels"},
+        {"wb", NULL}, {"", NULL}, {"depth", NULL},
+        {"a-name-of-more-than-63-letters-in-which-there-is-also-that-of-grid", NULL},
+    };
+    for (size_t r = 0; r < COUNT(row); r++) {
+        struct nearest n = {.found = row[r][0], .before = "--"};
+        char said[60] = "?";
+        for (size_t k = 0; k < COUNT(known); k++) nearest_try(&n, known[k]);
+        if (row[r][1]) snprintf(said, sizeof said, "?; did you mean --%s?", row[r][1]);
+        ck_assert_str_eq(nearest_suggest(bad_input("?"), &n).message, said);
+    }
+    struct nearest n = {.found = "grid", .name = "grid"};
+    status full = bad_input("%0232d", 0);
+    ck_assert_str_eq(nearest_suggest(full, &n).message, full.message);
+    rejected(problem_create(&(struct problem){0}, &made_up, 1, (const char *[]){"--haeds"}), STATUS_BAD_INPUT,
+             "expected an option of this operator ('twicetold help made-up'); did you mean --heads?");
+    ck_assert(same_letters("LiSA", "lisa") && !same_letters("lisa", "lis") && !same_letters("lis", "lisa"));
+}
+
 /* The maximum of options, tensors and resolved bytes is accepted; one more of each is an error. */
 TEST(declarations_are_limited)
 {

@@ -1,7 +1,7 @@
 /* layers.c -- the list of layers; see layers.h */
 
 #include "layers.h"
-#include <string.h>
+#include "../../runtime/lookup.h"
 
 extern const struct form layer_patch_form, layer_norm_form, layer_mlp_form, layer_depthwise_form, layer_linear_form,
     layer_merge_form, layer_deform_form, layer_position_form, layer_head_form;
@@ -30,7 +30,7 @@ const struct declaration *layer_find(const char *name)
 {
     const struct declaration *d;
     for (int l = 0; (d = layer_at(l)); l++)
-        if (!strcmp(d->name, name)) return d;
+        if (same_letters(d->name, name)) return d;
     return NULL;
 }
 
