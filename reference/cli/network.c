@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../runtime/bytes.h"
-#include "../io/safetensors.h"
 #include "../runtime/lookup.h"
 #include "../networks/photo.h"
 #include "../networks/profile.h"
@@ -120,7 +119,30 @@ static status write_step(struct network *n, const struct part *p, const real *gi
     size_t count = problem_list(out, &p->problem);
     const real *x = move == ALONG || move == JOIN ? n->h : n->parts ? n->x : given;
     out[0].data = (real *)(size_t)x;
-    return safetensors_write(path, out, count);
+    return tensor_file_write(path, out, count);
+}
+
+/* Also a name after a prefix ("model."): if the name alone is missing, network_bind shows the prefix. */
+static bool asked(const void *n, const char *name)
+{
+    while (!network_asks(n, name)) {
+        name = strchr(name, '.');
+        if (!name++) return false;
+    }
+    return true;
+}
+
+/* Opens the file without tensors that the network does not ask for.  Adds the bytes in use to *held. */
+static status open_weights(struct safetensors *file, size_t *held, const struct network *n, const char *path,
+                           size_t allowed)
+{
+    size_t before = memory_in_use();
+    struct tensor_request r = {.allowed = allowed, .asked = asked, .params = n, .floats = true};
+    status s = tensor_file_open(file, path, &r);
+    for (size_t t = 0; t < file->tensors.count; t++)
+        if (!network_asks(n, file->tensors.tensor[t].name)) tensor_ignore(file, file->tensors.tensor[t].name);
+    *held += memory_in_use() - before;
+    return s;
 }
 
 static status load_weights(struct network *n, struct safetensors *file, const char *path)
@@ -149,7 +171,7 @@ static status run_network(const struct call *c)
         return bad_input("found --%s with --before, expected one or the other", stages ? "stages" : "profile");
     status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = grid_parse(&g, option_text(c, "grid", c->network->grid));
-    if (!s.code && input_path) s = safetensors_open(&input, input_path);
+    if (!s.code && input_path) s = tensor_file_open(&input, input_path, &(struct tensor_request){.allowed = allowed});
     struct network_request r = {
         .form = option_text(c, "form", NULL), .grid = option_text(c, "grid", NULL), .classes = problem_size(own, "K"),
         .depths = option_text(c, "depths", NULL), .widths = option_text(c, "widths", NULL),
@@ -158,10 +180,10 @@ static status run_network(const struct call *c)
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
     if (!s.code) s = network_create(&n, c->network, &r);
+    if (!s.code && weights_path) s = open_weights(&weights, &held, &n, weights_path, allowed);
     if (!s.code && before) s = find_step(&step, &n, before);
     if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
     if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
@@ -185,7 +207,8 @@ static status run_network(const struct call *c)
     if (!s.code && problem_given(own, "profile")) s = profile(&n, out[0].data, given);
     if (!s.code && before) s = write_step(&n, &n.part[step], given, c->output);
     if (!s.code && !before) s = network_run(&n, out[0].data, given, stage);
-    if (!s.code && !before) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
+    if (!s.code && !before) s = tensor_file_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
+    if (!s.code) print_ignored(&weights, weights_path);
     for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
     tensor_release(&x);
     n.parts = parts;
