@@ -16,7 +16,6 @@
 
 #define MAGIC "\x93NUMPY"
 #define HEAD 65536              /* the longest header of an array that is read */
-#define MEMBERS 10000           /* of an archive */
 #define DEFLATED_MOST 1032      /* the most bytes that deflate makes of one */
 #define ENTRY 46                /* bytes of an entry of the directory, without its name */
 
@@ -107,7 +106,6 @@ static status read_text(struct safetensors *opened, const char *text, const char
     if (count > (end - at) / width || count * width != end - at)
         return bad_input("tensor %.60s: found %" PRIu64 " bytes of data, expected %zu numbers of %zu bytes", name,
                          end - at, count, width);
-    if (tensors_find(&opened->tensors, name)) return bad_input("tensor %.60s: named twice, expected once", name);
     struct tensor *t = &opened->tensors.tensor[opened->tensors.count];
     if ((s = tensor_describe(t, name, axes, size)).code) return s;
     opened->place[opened->tensors.count++] = (struct place){t->name, at, end, width, big};
@@ -169,7 +167,8 @@ static status find_directory(uint64_t *first, uint64_t *members, const unsigned 
         *members = little(zip + wide + 32, 8);
         *first = little(zip + wide + 48, 8);
     }
-    if (*members > MEMBERS) return bad_input("found %" PRIu64 " members, expected at most %d", *members, MEMBERS);
+    if (*members > size / ENTRY)
+        return bad_input("broken archive: %" PRIu64 " members in %zu bytes", *members, size);
     return status_ok();
 }
 
@@ -271,7 +270,7 @@ static status read_archive(struct safetensors *opened, size_t size, size_t allow
         if (!s.code) s = read_array(opened, m.name, begin, begin + m.bytes);
     }
     memory_free((void *)(size_t)zip);
-    return s;
+    return s.code ? s : tensor_names_check(opened->tensors.tensor, opened->tensors.count);
 }
 
 /* ---- files ---- */
@@ -383,6 +382,7 @@ static bool write_member(FILE *file, unsigned char *entry, size_t *at, const str
     size_t length = array_header(header, t), bytes = length + t->count * sizeof(real);
     unsigned long sum = crc32_z(0, header, length);
     tensor_write(NULL, t, &sum);
+    memset(entry, 0, ENTRY);
     memcpy(entry, "PK\1\2\x14\0\x14\0\0\x08\0\0\0\0\x21", 15);  /* version 2.0, names in UTF-8, stored */
     put_little(entry + 16, sum, 4);
     put_little(entry + 20, bytes, 4);
@@ -419,10 +419,10 @@ static status check_archive(const struct tensor *tensors, size_t count)
     for (size_t i = 0; i < count && !s.code; i++) {
         size_add(&bytes, tensors[i].count, sizeof(real));
         size_add(&bytes, 2 * strlen(tensors[i].name) + 1024, 1);
-        if (strlen(tensors[i].name) > 250)
-            s = bad_input("tensor %.60s: expected a name of at most 250 bytes", tensors[i].name);
+        if (strlen(tensors[i].name) > 251)
+            s = bad_input("tensor %.60s: expected a name of at most 251 bytes", tensors[i].name);
     }
-    if (!s.code && (bytes >= 0xffffffff || count > MEMBERS))
+    if (!s.code && (bytes >= 0xffffffff || count > 65535))
         s = bad_input("found %zu tensors of %zu bytes, expected fewer in an .npz file: use .safetensors", count, bytes);
     return s;
 }

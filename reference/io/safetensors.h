@@ -88,7 +88,7 @@ void tensor_ignore(struct safetensors *opened, const char *name);
  * on an error, in errno. */
 bool tensor_write(FILE *file, const struct tensor *t, unsigned long *sum);
 
-/* Bad input if names may not be written: not in UTF-8, twice, __metadata__. */
+/* Bad input if the format does not allow a name: not in UTF-8, twice, __metadata__. */
 status tensor_names_check(const struct tensor *tensors, size_t count);
 
 /* True if both paths are the same text or name the same file, through any hard or symbolic links. */

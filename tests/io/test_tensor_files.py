@@ -315,9 +315,13 @@ class Arrays(suite.Case):
         for members, method, message in [
                 ({"x": good}, zipfile.ZIP_LZMA, "tensor x: encrypted, or compressed by method 14, expected 0 or 8"),
                 ({257 * "n": good}, zipfile.ZIP_STORED, "expected names of arrays, NAME.npy"),
+                ({"x": good, "\xe4": good, "__metadata__": good}, zipfile.ZIP_STORED, "tensor __metadata__: the format"),
                 ({"x": good, "more/x": good, "y": b""}, zipfile.ZIP_STORED, "tensor y: found no array")]:
             write("a.npz", archive(members, method))
             self.fails("compare a.npz a.npz", message)
+        whole = archive({"x": good, "y": good})
+        write("a.npz", whole.replace(b"y.npy", b"x.npy"))
+        self.fails("compare a.npz a.npz", "tensor x: named twice")
         lie = archive({"x": good}, zipfile.ZIP_DEFLATED)
         entry = lie.index(b"PK\1\2")
         write("a.npz", lie[:entry + 24] + struct.pack("<I", 2 ** 32 - 2) + lie[entry + 28:])
