@@ -67,7 +67,7 @@ SCRIPTS    := $(wildcard tests/*/test_*.py)
 THEOREMS   := tests/msa/test_msa $(filter-out %/test_hilo_errata,$(filter %_theorems %_readings %_errata,$(TESTS)))
 EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
 FLOAT_ONLY  = tests/tools/% $(addprefix %/test_,live harness lookup emulator device fuzz standalone.py)
-SLOW        = %/test_exercises.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
+SLOW        = %/test_exercises.py %/test_notebooks.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
 SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) $(EXACT_SUITES) \
               $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS)))
 # Folders of the two precisions.
@@ -75,6 +75,7 @@ F := $(BUILD)
 D := $(BUILD)/double
 PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
 LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
+CUDA     := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions (and for a GPU)
 
 # ---- Compilers and libraries
@@ -120,10 +121,8 @@ COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
 EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
            $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 # nvcc compiles the plug-in for machines with a GPU.
-CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) \
-           $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
+GENCODE  = $(foreach a,$(ARCHES:%=sm_%) $(lastword $(ARCHES:%=compute_%)),-gencode arch=$(a:sm_%=compute_%)$(comma)code=$a)
 DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 # Objects depend on the flags, archives on the list of sources: files that change only when their text does.
@@ -220,7 +219,7 @@ $F/lib/%.so.1: $F/lib/%.o
 $F/lib/%.so: $F/lib/%.so.1          ; ln -sf $(<F) $@
 # The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
 plug-in: $F/nvcc $F/flags $F/sources
-	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -x cu - -lcublas -lcufft \
+	+why="it knows none of sm_75, sm_80 and sm_90"; if [ '$(ARCHES)' ] && why=$$($(DEVICE) -shared -x cu - -lcublas -lcufft \
 	    -o $F/toolkit 2>&1 </dev/null); \
 	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
 	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$$why" | head -n 1); fi
@@ -253,8 +252,23 @@ OBJECTS = $(addprefix $F/,reference naive fast figures tests double scalar count
 -include $(shell find $(OBJECTS) -name '*.d' 2>/dev/null)
 install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
 	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
-wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
-	$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$F' '$(VERSION)' '$F'
+uninstall:              ## remove what `make install` wrote (PREFIX, DESTDIR)
+	sh reference/cli/install.sh --remove '$(DESTDIR)' '$(PREFIX)'
+# The wheel: for x86-64-v3 and the C library of Debian 11, with OpenBLAS's kernels for AVX2 and AVX-512 in each library,
+# without FFTW and oneDNN.  OpenMP's functions stay undefined: the module loads PyTorch's OpenMP, or else the wheel's.
+W       = $F/wheel
+KERNELS = $(patsubst %,--defsym$(comma)gotoblas_%=gotoblas_HASWELL,ATOM BARCELONA BOBCAT BULLDOZER CORE2 DUNNINGTON \
+            EXCAVATOR NANO NEHALEM OPTERON OPTERON_SSE3 PENRYN PILEDRIVER PRESCOTT SANDYBRIDGE STEAMROLLER ZEN) \
+          --defsym$(comma)gotoblas_COOPERLAKE=gotoblas_SKYLAKEX
+wheel:                  ## pack the Python module for pip: Linux, x86-64-v3, glibc 2.31 or newer
+	mkdir -p $W && test -e $W/fetched || RELEASE=bullseye sh reference/library/sysroot.sh $W amd64 libc6-dev libgomp1 \
+	    libopenblas-openmp-dev libcjson-dev libfftw3-dev libpng-dev
+	+root=$$(realpath $W/root) lib=$$root/usr/lib/x86_64-linux-gnu && $(MAKE) --no-print-directory BUILD=$W CUDA= ONEDNN= \
+	    ARCH=-march=x86-64-v3 CC="$(CC) --sysroot=$$root" REQUIRE_flags= LINK='$$(CC) -static-libgcc -s -Wl,-z,now' \
+	    LIBRARY_CFLAGS="-I$$lib/../../include/cjson -I$$lib/../../include/x86_64-linux-gnu/openblas-openmp \
+	    -DTWICETOLD_WITHOUT_FFTW" LDLIBS="$(addprefix -Wl$(comma),--exclude-libs=ALL $(KERNELS)) \
+	    $$lib/openblas-openmp/libopenblas.a -lpthread -lm" $W/lib/libtwicetold.so.1 $W/lib/libtwicetold-double.so.1
+	$(CC) -march=x86-64-v3 -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py $W '$(VERSION)' $F $W/root
 
 # ---- Tests
 
@@ -334,7 +348,7 @@ $F/pthreads/libopenblas.so.0:
 	    ln -s "$$PWD"/usr/lib/*/openblas-pthread/libopenblas.so.0 .
 sanitize races valgrind sse2 avx2 wide clang openblas pthreads: ## run suites so built (ONLY="msa ..."; QUICK=1: double)
 	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY),$(if $($@_RUN),,$(COMPUTING)))' suites
-SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py,$(if $(ONLY),\
+SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py %/test_notebooks.py,$(if $(ONLY),\
              $(filter $(foreach name,$(ONLY),%/test_$(name) %/test_$(name).py),$(SUITES)),$(SUITES))))
 suites: $(SELECTED)
 	$(SUITE) $(SELECTED)
@@ -380,6 +394,8 @@ book: live              ## bind build/book/index.html, measure here, and bind ag
 	+$(if $(filter 0,$(BUDGET)),,$(MAKE) --no-print-directory measured && $(BOOK) bind $F/book)
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	$(BOOK) pdf $F/book
+notebooks: $(PROGRAMS) $(LIBRARY) ## write a Jupyter notebook for each chapter into build/notebooks (needs NumPy)
+	$(BOOK) notebooks $F/notebooks
 slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)
 	$(BOOK) slides $F
 versus: all             ## time our forms against PyTorch, into figures/gap (PYTHON=python3 MINUTES=14), or WAY=file.py

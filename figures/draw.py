@@ -24,6 +24,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+REMARKS = {}        # by their words without numbers: the first as it was printed, and how many there were
 sys.path.insert(0, os.path.join(HERE, "plot"))
 import chapters  # noqa: E402
 import fits  # noqa: E402
@@ -57,7 +58,6 @@ class Run:
         self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
-        self.remarks = {}       # by their words without numbers: the first as it was printed, and how many there were
 
     @staticmethod
     def say(what):
@@ -69,14 +69,13 @@ class Run:
         if sys.stderr.isatty():
             print(f"\r\033[K  {what}\r", end="", file=sys.stderr, flush=True)
 
-    def remark(self, line):
+    @staticmethod
+    def remark(line):
+        """Keeps it for the end.  An agreement is what anyone expects."""
         words = re.sub(r"[\d.]+(e[+-]?\d+)?", "#", line.split(": ", 2)[-1])
-        first, count = self.remarks.get(words, (line, 0))
-        self.remarks[words] = first, count + 1
-
-    def say_remarks(self):
-        for first, count in self.remarks.values():
-            self.say(first + (f" (and {count - 1} like it)" if count > 1 else ""))
+        first, count = REMARKS.get(words, (line, 0))
+        if "agrees to" not in line:
+            REMARKS[words] = first, count + 1
 
     def read(self, name):
         """A table of any chapter, from this run, an earlier run or the repository."""
@@ -121,7 +120,7 @@ class Run:
             if dict(zip(columns, cells)).get("median_seconds") != "nan":
                 yield line
             else:
-                self.remark("left out, disturbed by other programs: " + " ".join(cells[:3]))
+                self.remark("a time is left out: other programs disturbed it")
 
     def about(self):
         """The comments at the head of most tables: machine, compiler, date, commit."""
@@ -192,7 +191,6 @@ def redraw(name, options, share):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(path, target + ".new")
             os.replace(target + ".new", target)
-    run.say_remarks()
     return time.time() - start
 
 
@@ -272,6 +270,8 @@ def main(words):
         if options.resume:
             with open(done, "w") as f:
                 f.write(settings)
+    for first, count in REMARKS.values():
+        print("  " + first + (f" (and {count - 1} like it)" if count > 1 else ""), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,12 @@
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py slides BUILD                    draw and print BUILD/slides.pdf
+    book.py notebooks FOLDER                write a notebook for each chapter (see notebooks.py)
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
 
 Run in the top folder.  The exit status is 1 if a tool fails or something is "not ok", and 2 for bad arguments."""
 import glob, re, sys
-import browser, check, pages, paper, weave
+import browser, check, notebooks, pages, paper, weave
 
 PAGES = ['book.md', *sorted(glob.glob('chapters/*.md') + glob.glob('chapters/appendices/*.md'))]
 COMMANDS = {    # name: what it does; how many arguments it takes, from and to
@@ -19,6 +20,7 @@ COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
     'slides': (paper.slides, 1, 1),
+    'notebooks': (notebooks.notebooks, 1, 1),
     'browse': (lambda folder: browser.browse(folder, PAGES), 1, 1)}
 
 

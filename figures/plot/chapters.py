@@ -98,7 +98,7 @@ def lisa_tables(run):
     for grids, eq10, eq7, attention in ((small, f"naive plain fast {fftw}", "naive fast", "naive plain fast"),
                                         (large, "plain fast", "fast", "fast")):
         if grids == large and run.half_spent():
-            run.say("half of the time is spent: no larger grids")
+            run.step("half of the time is spent: no larger grids")
             break
         for equation, forms in ((10, eq10), (7, eq7)):
             run.sweep(f"eq{equation}", f"lisa --equation {equation} --sizes D=16 {layer} --form {forms} --grid {grids}",

@@ -58,7 +58,7 @@ static status apply(const struct call *c)
     struct tensor_request r = {.allowed = allowed, .asked = asked, .params = &p};
     s = tensor_file_open(&file, c->input[0], &r);
     if (!s.code) s = problem_bind(&p, &file.tensors);
-    if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
+    if (!s.code) s = plan_prepare(&plan, &p, form, call_threads(c));
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
     if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
     if (!s.code) s = safetensors_load(&file);
@@ -77,6 +77,7 @@ static status apply(const struct call *c)
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .default_value = "fast", .value = "FORM",
      .meaning = "a form of 'twicetold list'; naive is the paper's equation, cuda the last version in full precision"},
+    OPTION_THREADS,
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
     OPTION_MAX_WORK,

@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "command.h"
-#include <stdio.h>
 #include <string.h>
 #include "../io/atomic_file.h"
 #include "../runtime/lookup.h"
@@ -14,13 +13,9 @@ const struct command *command_find(const struct command *const *commands, const 
     return *commands;
 }
 
-const char *command_names(char *text, size_t size, const struct command *const *commands)
+int call_threads(const struct call *c)
 {
-    size_t at = 0;
-    for (const struct command *const *c = commands; *c && at < size; c++)
-        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ",
-                               (*c)->declaration.name);
-    return text;
+    return problem_given(&c->options, "threads") ? (int)problem_number(&c->options, "threads") : plan_threads();
 }
 
 const char *option_text(const struct call *c, const char *option, const char *missing)

@@ -35,17 +35,21 @@ struct command {
     bool many;                                  /* takes any number of the first input */
     bool output;                                /* writes a file, -o */
     const char *repeats;                        /* an option that may be given several times; or NULL */
-    status (*run)(const struct call *);
+    status (*run)(const struct call *);         /* NULL for measure */
 };
 
 extern const struct command list_command, help_command, version_command, apply_command, tokens_command,
-    parameters_command, verify_command, compare_command, spectrum_command, resample_command, network_command;
+    parameters_command, verify_command, measure_command, compare_command, spectrum_command, resample_command,
+    network_command;
+
+/* Replaces the process by the program measure with these words; returns only if that fails (measure_command.c). */
+status measure_start(char *const *argv);
 
 /* The command of that name, or NULL. */
 const struct command *command_find(const struct command *const *commands, const char *name);
 
-/* Writes "list, help, apply, ..." into text of `size` bytes; returns text. */
-const char *command_names(char *text, size_t size, const struct command *const *commands);
+/* The value of --threads, or the library's default. */
+int call_threads(const struct call *c);
 
 /* The value of an option of the command; `missing` if it is not given and has no default. */
 const char *option_text(const struct call *c, const char *option, const char *missing);
@@ -73,6 +77,9 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
 #define OPTION_MAX_WORK \
     {.name = "max-work", .kind = OPTION_REAL, .default_value = "", .low = 1, .high = 1e300, .value = "N", \
      .meaning = "stop before work begins if it needs more multiply-adds (1e13, which take hours; emulated 1e9)"}
+#define OPTION_THREADS \
+    {.name = "threads", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = PLAN_THREADS, \
+     .meaning = "number of threads (all cores)"}
 #define OPTION_DEVICE \
     {.name = "device", .kind = OPTION_CHOICE, .default_value = "", .value = "N", \
      .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
@@ -85,7 +92,7 @@ status draw_input(struct problem *p, const struct call *c, size_t more, real **b
     OPTIONS_IMAGES
 #define OPTIONS_IMAGES \
     {.name = "images", .kind = OPTION_CHOICE, .default_value = "", .value = "FILE", \
-     .meaning = "an IDX file, gzipped or not, or a PNG (Fashion-MNIST; noise without it)"}, \
+     .meaning = "the same as IMAGE: IDX, gzipped or not, or a picture (Fashion-MNIST; noise without it)"}, \
     {.name = "patch", .kind = OPTION_INTEGER, .default_value = "4", .low = 1, .high = 64, \
      .meaning = "pixels along a patch"}, \
     {.name = "first", .kind = OPTION_INTEGER, .default_value = "0", .low = 0, .high = 1e9, \

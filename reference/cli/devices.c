@@ -13,22 +13,27 @@
 
 #define LIBRARY "libtwicetold-cuda.so"
 
-/* Finds the path of the plug-in; false if there is none. */
-static bool find(char *path, size_t size)
+bool program_file(char *path, size_t size, const char *const *places)
 {
-    static const char *const folders[] = {"/", "/../lib/"};
     char program[2048];
-    const char *given = getenv("TWICETOLD_CUDA");
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
-    for (size_t n = 0; n < sizeof folders / sizeof *folders; n++) {
-        if (given) snprintf(path, size, "%s", given);
-        else snprintf(path, size, "%s%s%s", program, folders[n], LIBRARY);
+    for (; *places; places++) {
+        snprintf(path, size, "%s/%s", program, *places);
         if (access(path, R_OK) == 0) return true;
     }
     return false;
+}
+
+/* Finds the path of the plug-in; false if there is none. */
+static bool find(char *path, size_t size)
+{
+    const char *given = getenv("TWICETOLD_CUDA");
+    if (given) snprintf(path, size, "%s", given);
+    return given ? access(path, R_OK) == 0
+                 : program_file(path, size, (const char *const[]){LIBRARY, "../lib/" LIBRARY, NULL});
 }
 
 static status load(const struct cuda_plugin **plugin)

@@ -7,6 +7,9 @@
 #pragma once
 #include "../../fast/cuda/plugin.h"
 
+/* Finds the first of these files that exists, relative to the program's folder; places end at NULL. */
+bool program_file(char *path, size_t size, const char *const *places);
+
 /* The plug-in; NULL on an error. */
 status devices_plugin(const struct cuda_plugin **plugin);
 

@@ -2,7 +2,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "../library/describe.h"
 #include "../networks/layers/layers.h"
+#include "../runtime/memory.h"
 #include "../runtime/lookup.h"
 #include "../networks/photo.h"
 #include "../runtime/shape.h"
@@ -25,10 +27,46 @@ static void print_piece(int *column, const char *open, const char *piece, const 
     *column += length;
 }
 
+/* Prints "[D, D, ...]", each as describe.h has it. */
+static status list_declarations(const struct declaration *(*at)(int))
+{
+    const struct declaration *d;
+    for (int n = 0; (d = at(n)); n++) {
+        size_t size = describe_operator(NULL, 0, d) + 1;
+        char *text = memory_get(size, 1);
+        if (!text) return out_of_memory(d->name);
+        describe_operator(text, size, d);
+        printf("%s%s", n ? ",\n" : "[\n", text);
+        memory_free(text);
+    }
+    printf("]");
+    return status_ok();
+}
+
+static status list_json(void)
+{
+    const struct network_table *t;
+    printf("{\"operators\": ");
+    status s = list_declarations(operator_at);
+    if (!s.code) printf(",\n\"layers\": ");
+    if (!s.code) s = list_declarations(layer_at);
+    if (!s.code) printf(",\n\"networks\": [");
+    for (int i = 0; !s.code && (t = network_at(i)); i++) {
+        struct network n;
+        if ((s = network_create(&n, t, &(struct network_request){.threads = 1})).code) return s;
+        printf("%s{\"name\": \"%s\", \"summary\": \"%s\", \"grid\": \"%s\", \"parameters\": %zu, "
+               "\"multiply_adds\": %.0f}", i ? ",\n" : "\n", t->name, t->summary, t->grid, network_parameters(&n),
+               network_multiply_adds(&n));
+        network_release(&n);
+    }
+    printf("]}\n");
+    return s;
+}
+
 /* Every build has the CUDA versions, emulated; if there is a device, they also run there. */
 static status list(const struct call *c)
 {
-    (void)c;
+    if (problem_given(&c->options, "json")) return list_json();
     const struct declaration *d;
     const struct form *form;
     const struct network_table *t;
@@ -50,7 +88,8 @@ static status list(const struct call *c)
 
 const struct command list_command = {
     .declaration = {.name = "list", .summary = "operators and their forms, layers, networks",
-            .options = (const struct option[]){{0}}},
+            .options = (const struct option[]){
+                {.name = "json", .kind = OPTION_FLAG, .meaning = "options, tensors and sizes, as JSON"}, {0}}},
     .run = list,
 };
 
@@ -179,7 +218,7 @@ static void print_usage(const struct command *const *commands)
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
     printf("\nlayers:   ");
     for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
-    printf("\n\n--key=value is the same as --key value; --help, -h and --version may follow any command.\n");
+    printf("\n\n--key=value is the same as --key value; --help, -h, --version and -V may follow any command.\n");
 }
 
 static void print_command(const struct command *c)
@@ -273,7 +312,8 @@ static const char about[] =
     "Before work begins, --max-memory counts the tensors of the file, x, y and all memory of the form, but not the\n"
     "memory of FFTW, oneDNN, OpenBLAS and libpng. On a CUDA device it also limits the device's memory.\n"
     "An option that is given twice, has no value, or is unknown to the operator is an error.\n"
-    "--key=value is the same as --key value. --help, -h and --version may follow any command.\n";
+    "--key=value is the same as --key value, and --output FILE or -oFILE as -o FILE.\n"
+    "--help, -h, --version and -V may follow any command.\n";
 
 static const char rest[] =
     ".SH EXIT STATUS\n.TP\n.B 0\nThe command succeeded.\n"
@@ -290,11 +330,12 @@ static const char rest[] =
     ".I Attention, Twice Told\nthat comes with the sources.\n";
 
 static const char examples[] =
-    "twicetold tokens --grid 28x28 --channels 64 --images photo.png -o x.safetensors\n"
+    "twicetold tokens --grid 28x28 --channels 64 photo.png -o x.safetensors\n"
     "twicetold parameters lisa --grid=14x14 --heads=4 --channels=64 --sizes=D=16 -o in.safetensors\n"
     "twicetold apply lisa --grid=14x14 --heads=4 --form=naive in.safetensors -o naive.safetensors\n"
     "twicetold apply lisa --grid=14x14 --heads=4 in.safetensors -o fast.safetensors\n"
-    "twicetold compare fast.safetensors naive.safetensors\n";
+    "twicetold compare fast.safetensors naive.safetensors\n"
+    "twicetold measure lisa --grid=14x14 --heads=4 --channels=64 --sizes=D=16\n";
 
 /* Prints text between two pieces of roff.  Escapes hyphens, backslashes, and dots and quotes at the beginning of a
  * line. */
@@ -370,15 +411,17 @@ static status print_topic(const struct command *const *commands, const char *nam
     const struct declaration *d = operator_find(name);
     const struct network_table *t = network_find(name);
     const struct command *c = command_find(commands, name);
-    char names[120];
+    struct nearest n = {.found = name};
     if (d) print_operator(d, &apply_command);
     else if (c) print_command(c);
     else if (t) print_network(t, &network_command);
-    else {
-        status s = operator_named(&d, name);
-        return bad_input("%s, a network, or one of %s", s.message, command_names(names, sizeof names, commands));
-    }
-    return status_ok();
+    if (d || c || t) return status_ok();
+    for (; *commands; commands++) nearest_try(&n, (*commands)->declaration.name);
+    for (int o = 0; (d = operator_at(o)); o++) nearest_try(&n, d->name);
+    for (int l = 0; (d = layer_at(l)); l++) nearest_try(&n, d->name);
+    for (int i = 0; (t = network_at(i)); i++) nearest_try(&n, t->name);
+    return nearest_suggest(bad_input("found '%.40s', expected a command or a name that 'twicetold list' prints", name),
+                           &n);
 }
 
 static status help(const struct call *c)

@@ -1,7 +1,8 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- * `build/measure --help` lists the options.  The input is tokens of real images and random parameters.  Each
- * combination of grid, threads and form gives one line on stdout: tab-separated values, or a table on a terminal.
+ * `twicetold measure` starts this program; measure_command.c has its options for help.  The input is tokens of real
+ * images and random parameters.  Each combination of grid, threads and form gives one line on stdout: tab-separated
+ * values, or a table on a terminal.
  *
  * The forms of one grid are prepared together and run alternately, A B C A B C, so that a slow moment of the machine
  * affects all of them.  The benchmark harness (harness.h) compares their results with the first form; a form that
@@ -25,12 +26,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "../runtime/bytes.h"
+#include "../runtime/lookup.h"
 #include "../networks/operators.h"
 #include "../io/npy.h"
 #include "../io/tokens.h"
 #include "devices.h"
 #include "units.h"
-#include "words.h"
+#include "command.h"
 #include "harness.h"
 #include "settings.h"
 #include "../../fast/cuda/versions.h"
@@ -38,29 +40,6 @@
 #define SEED 1
 #define REPEATS_MAX 100000
 #define REPEATS_TIMED 1000      /* if --seconds is the only limit */
-
-static const char usage[] =
-    "usage: measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]\n"
-    "               [--sizes LETTER=n,...] [--without NAME,...] [options of the operator] [--batch B]\n"
-    "               [--threads T]... [--repeats R]\n"
-    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv]\n"
-    "               [--yes]\n\n"
-    "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
-    "  --judge       a form to compare with, run before and after, and not timed (the first form that is timed)\n"
-    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); without --form, all forms and CUDA versions\n"
-    "  --sizes       sizes that grid and channels leave open, as D=16 ('twicetold help OPERATOR' lists them)\n"
-    "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
-    "  --repeats     timed runs (9); if only --seconds is given, as many as fit\n"
-    "  --seconds     time for the runs of one combination\n"
-    "  --max-seconds leave out forms whose run is expected to take longer, judging by the last grid\n"
-    "  --max-memory  leave out forms that need more memory in all; an error if nothing fits;\n"
-    "                bytes, as 512M or 8G (3/4 of the free memory)\n"
-    "  --images      IDX or PNG file that the tokens are cut from\n"
-    "  --keep        write x, the parameters and y of one timed run, chosen at random, as safetensors\n"
-    "  --tsv         tab-separated values also on a terminal\n"
-    "  --yes         also measure what takes hours; on a terminal, it is left out by default\n\n"
-    "Times are those of one run on the whole batch: median and quartiles. If other programs disturb most runs, there\n"
-    "are none. Memory does not include x, y and the parameters. --key=value is the same as --key value.\n";
 
 /* ---- the command line ------------------------------------------------ */
 
@@ -152,11 +131,33 @@ static status choose_forms(struct request *r)
     return status_ok();
 }
 
+/* Moves a picture from the operator's words to --images: a word that is neither an option nor the value of one. */
+static status take_picture(struct request *r)
+{
+    const struct declaration *d = r->declaration;
+    struct setting *words = &r->other, *images = &r->setting[IMAGES];
+    int kept = 0;
+    for (int w = 0; w < words->count; w++) {
+        const char *word = words->word[w];
+        int option = strncmp(word, "--", 2) ? -1 : declaration_option(d, word + 2);
+        if (option < 0 && word[0] == '-') return unknown_option(word, d, &measure_command.declaration);
+        if (option < 0 && images->count)
+            return bad_input("found '%.60s' and the picture '%.60s', expected one", word, images->word[0]);
+        if (option < 0) images->word[images->count++] = word;
+        else words->word[kept++] = word;
+        if (option >= 0 && d->options[option].kind != OPTION_FLAG && w + 1 < words->count)
+            words->word[kept++] = words->word[++w];
+    }
+    r->sizes.words = words->count = kept;
+    return status_ok();
+}
+
 static status read_words(struct request *r, const char *const *argv)
 {
     size_t number = 9;
     memcpy(r->setting, settings, sizeof settings);
-    status s = settings_take(&r->sizes, &r->other, r->setting, argv);
+    status s = settings_take(&r->sizes, &r->other, r->setting, argv), picture = take_picture(r);
+    if (picture.code) return picture;
     if (!s.code && !r->setting[GRID].count) s = bad_input("option --grid: missing, expected N, HxW or TxHxW");
     if (s.code) return s;
     if (r->setting[SECONDS].count) number = REPEATS_TIMED;
@@ -616,10 +617,10 @@ static status measure(const char *const *argv)
 int main(int argc, char **argv)
 {
     struct words w;
-    status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
-    if (!s.code && w.help) fputs(usage, stdout);
+    status s = words_take(&w, argc, (const char *const *)argv);
+    if (!s.code && w.help) s = print_help(NULL, &measure_command, &w);
     else if (!s.code && w.version) print_version("measure");
-    else if (!s.code) s = measure(w.word);
+    else if (!s.code) s = measure(w.word + (argc > 0));
     if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
     if (s.code) fprintf(stderr, "measure: %s\n", s.message);
     words_release(&w);

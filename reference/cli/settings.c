@@ -49,7 +49,7 @@ static struct setting *find(struct setting *list, const char *name)
 }
 
 /* Takes the values after *argv, and moves *argv to the last of them.  An option of several values takes all words up to
- * the next option. */
+ * the next option or file: a word with a dot or a slash. */
 static status take_values(struct setting *o, const char *const **argv)
 {
     status s;
@@ -58,7 +58,7 @@ static status take_values(struct setting *o, const char *const **argv)
     if (!word_is_value((*argv)[1])) return bad_input("option %s: found no value, expected one", o->name);
     do {
         if ((s = append(o, *++*argv)).code) return s;
-    } while (o->most > 1 && (*argv)[1] && (*argv)[1][0] != '-');
+    } while (o->most > 1 && (*argv)[1] && (*argv)[1][0] != '-' && !strpbrk((*argv)[1], "./"));
     return s;
 }
 

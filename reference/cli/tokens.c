@@ -9,7 +9,7 @@
 
 static struct token_source source_of(const struct call *c)
 {
-    const char *path = option_text(c, "images", NULL);
+    const char *path = option_text(c, "images", c->input[0]);
     return (struct token_source){
         .kind = path ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE,
         .path = path,
@@ -96,6 +96,7 @@ static const struct option token_options[] = {
 const struct command tokens_command = {
     .declaration = {.name = "tokens", .summary = "write x: images cut into patches, each projected to C channels",
             .options = token_options},
+    .inputs = {"[IMAGE]"},
     .output = true,
     .run = tokens,
 };
@@ -113,6 +114,7 @@ const struct command parameters_command = {
     .what = "Takes the same options of the operator as apply. Writes all optional tensors but those of --without.\n"
             "Entries are normal; their variance is one over the number of terms in their sum.",
     .operator = true,
+    .inputs = {"[IMAGE]"},
     .output = true,
     .run = parameters,
 };

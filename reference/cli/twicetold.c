@@ -11,11 +11,13 @@
 #include <string.h>
 #include "../io/atomic_file.h"
 #include "../io/safetensors.h"
+#include "../networks/layers/layers.h"
+#include "../runtime/lookup.h"
 #include "command.h"
 
 static const struct command *const commands[] = {
     &list_command, &help_command, &version_command, &apply_command, &parameters_command, &verify_command,
-    &compare_command, &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
+    &measure_command, &compare_command, &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
 
 static status take_input(struct call *c, const char *word)
@@ -23,8 +25,7 @@ static status take_input(struct call *c, const char *word)
     const char *const *names = c->command->inputs;
     const struct declaration *command = &c->command->declaration;
     if (!names[0] && !command->options[0].name) return bad_input("found '%.60s', expected nothing more", word);
-    if (!names[0])
-        return bad_input("found '%.60s', expected an option ('twicetold help %s')", word, command->name);
+    if (!names[0]) return unknown_option(word, command, command);
     if (c->command->many) {
         c->file[c->files++] = word;
         return status_ok();
@@ -56,28 +57,32 @@ static bool has_value(const struct words *w, int i)
     return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
 }
 
+/* Takes -o FILE, -oFILE or --output FILE, at word i. */
+static status take_output(struct call *c, const struct words *w, int *i)
+{
+    const char *word = w->word[*i];
+    bool attached = word[1] == 'o' && word[2];
+    if (c->output) return bad_input("option -o: given twice, expected once");
+    if (!attached && !has_value(w, *i)) return bad_input("option -o: found no value, expected one");
+    c->output = attached ? word + 2 + (word[2] == '=') : w->word[++*i];
+    return status_ok();
+}
+
 /* Sorts the words into files, options of the operator, and options of the command (into `option`). */
 static status sort_words(struct call *c, const char **option, int *options, const struct words *w, int first)
 {
     for (int i = first; i < w->count; i++) {
         const char *word = w->word[i];
         const struct declaration *d = NULL;
-        bool is_option = !strncmp(word, "--", 2) && !w->joined[i];
+        bool is_output = c->command->output && (!strncmp(word, "-o", 2) || !strcmp(word, "--output"));
         if (w->joined[i]) return bad_input("option %s: found a value, expected none", w->word[i - 1]);
-        if (!strcmp(word, "-o") && c->command->output) {
-            if (c->output) return bad_input("option -o: given twice, expected once");
-            if (!has_value(w, i)) return bad_input("option -o: found no value, expected one");
-            c->output = w->word[++i];
-            continue;
-        }
-        if (!is_option) {
-            status s = take_input(c, word);
+        if (is_output || word[0] != '-' || !word[1]) {
+            status s = is_output ? take_output(c, w, &i) : take_input(c, word);
             if (s.code) return s;
             continue;
         }
-        if (!(d = owner(c, word + 2)))
-            return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
-                             c->operator ? c->operator->name : c->command->declaration.name);
+        if (strncmp(word, "--", 2) || !(d = owner(c, word + 2)))
+            return unknown_option(word, c->operator ? c->operator : &c->command->declaration, &c->command->declaration);
         const char **list = d == c->operator ? c->word : option;
         int *count = d == c->operator ? &c->words : options;
         bool flag = d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG;
@@ -112,6 +117,8 @@ static status check_files(const struct call *c)
     for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
         if (!c->input[i] && *c->command->inputs[i] != '[')
             return bad_input("input: missing, expected %s", c->command->inputs[i]);
+    if (c->input[0] && option_text(c, "images", NULL))
+        return bad_input("found '%.60s' with --images, expected one or the other", c->input[0]);
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
     status s = tensor_file_check(c->output);
@@ -153,21 +160,37 @@ static status perform(const struct command *command, const struct words *w)
     return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->declaration.name);
 }
 
+static status unknown_command(const char *name)
+{
+    const struct declaration *d = operator_find(name);
+    const struct network_table *t = network_find(name);
+    struct nearest n = {.found = name};
+    char names[120] = "";
+    size_t at = 0;
+    const char *kind = t ? "network" : layer_find(name) ? "layer" : "operator", *found = t ? t->name : d ? d->name : "";
+    if (t || d)
+        return bad_input("found the %s %s, expected a command first: twicetold %s %s ...", kind, found,
+                         t ? "network" : "apply", found);
+    for (const struct command *const *c = commands; *c && at < sizeof names; c++) {
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? c[1] ? ", " : " or " : "",
+                               (*c)->declaration.name);
+        nearest_try(&n, (*c)->declaration.name);
+    }
+    if (!*name) return bad_input("found no command, expected %s", names);
+    return nearest_suggest(bad_input("command %.40s: not known, expected %s", name, names), &n);
+}
+
 static status dispatch(const struct words *w)
 {
     const char *name = w->count ? w->word[0] : "";
     const struct command *command = command_find(commands, name);
-    char names[120];
     if (!strcmp(name, "complete")) {
         print_completions(commands, w->count - 1, w->word + 1);
         return status_ok();
     }
     if (w->help) return print_help(commands, command, w);
     if (w->version) return perform(&version_command, &(struct words){0});
-    if (command) return perform(command, w);
-    command_names(names, sizeof names, commands);
-    return *name ? bad_input("command %.40s: not known, expected %s", name, names)
-                 : bad_input("found no command, expected %s", names);
+    return command && command->run ? perform(command, w) : unknown_command(name);
 }
 
 /* Removes the unfinished output, and then lets the signal end the process. */
@@ -191,7 +214,8 @@ int main(int argc, char **argv)
     struct words w;
     expect_interruptions();
     status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
-    if (!s.code) s = dispatch(&w);
+    bool measure = argc > 1 && !strcmp(argv[1], measure_command.declaration.name);
+    if (!s.code) s = measure ? measure_start(argv + 1) : dispatch(&w);
     if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
     if (s.code) fprintf(stderr, "twicetold: %s\n", s.message);
     words_release(&w);

@@ -48,7 +48,7 @@ static status run(real *y, const struct form *form, const struct problem *p, con
     size_t allowed, needed = memory_in_use();
     status s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = work_fits(form_multiply_adds(form, p), work_allowed(c));
-    if (!s.code) s = plan_prepare(&plan, p, form, plan_threads());
+    if (!s.code) s = plan_prepare(&plan, p, form, call_threads(c));
     if (!s.code) size_add(&needed, arena_bytes(&plan.arena), 1);
     if (!s.code) s = bytes_fit(needed, allowed);
     for (size_t i = 0; y && i < problem_output_count(p); i++) y[i] = (real)NAN;
@@ -129,6 +129,7 @@ static const struct option options[] = {
      .meaning = "a form to compare, may be repeated (all, and with --device the CUDA kernels)"},
     OPTIONS_SIZES,
     OPTIONS_IMAGES,
+    OPTION_THREADS,
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
     OPTION_MAX_WORK,
@@ -142,6 +143,7 @@ const struct command verify_command = {
             "their bounds. The exit status is 1 if an error is beyond its bound or NaN. Sizes that are not given are\n"
             "small. Large logits (--scale) multiply the errors, and the bounds do not allow for that.",
     .operator = true,
+    .inputs = {"[IMAGE]"},
     .repeats = "form",
     .run = verify,
 };

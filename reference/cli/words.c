@@ -22,7 +22,7 @@ status words_take(struct words *w, int argc, const char *const *argv)
     for (int a = 0; a < argc; a++) {
         memcpy(at, argv[a], strlen(argv[a]) + 1);
         w->help |= !strcmp(at, "--help") || !strcmp(at, "-h");
-        w->version |= !strcmp(at, "--version");
+        w->version |= !strcmp(at, "--version") || !strcmp(at, "-V");
         char *equals = strncmp(at, "--", 2) ? NULL : strchr(at, '=');
         w->word[w->count++] = at;
         at += strlen(at) + 1;

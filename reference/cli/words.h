@@ -10,7 +10,7 @@ struct words {
     int count;
     const char **word;          /* ends at NULL */
     bool *joined;               /* the word followed a "=" in the same argument */
-    bool help, version;         /* --help or -h, --version is among the words */
+    bool help, version;         /* --help or -h, --version or -V is among the words */
     char *text;                 /* the characters of all words */
 };
 

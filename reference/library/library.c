@@ -2,22 +2,12 @@
  *
  * Declarations, problems and plans check the input and do the work. */
 
-#include "twicetold.h"
-#include <omp.h>
+#include "interface.h"
 #include <string.h>
 #include "../runtime/bytes.h"
+#include "../networks/layers/layers.h"
 #include "../networks/operators.h"
 #include "describe.h"
-
-#ifndef TWICETOLD_VERSION
-#define TWICETOLD_VERSION "1.0"
-#endif
-
-#ifdef TWICETOLD_DOUBLE
-#define API(name) twicetold_double_##name
-#else
-#define API(name) twicetold_##name
-#endif
 
 struct API(plan) {
     struct problem problem;
@@ -29,8 +19,7 @@ struct API(plan) {
     char *words;                /* the options; the problem points to them */
 };
 
-/* Converts a status to the public type, with the operator's name before its message. */
-static twicetold_status public_status(status s, const char *operator)
+twicetold_status public_status(status s, const char *operator)
 {
     twicetold_status out = {.code = s.code};
     if (operator) s = status_at(s, operator);
@@ -41,6 +30,12 @@ static twicetold_status public_status(status s, const char *operator)
 const char *API(operator)(int at)
 {
     const struct declaration *d = at < 0 ? NULL : operator_at(at);
+    return d ? d->name : NULL;
+}
+
+const char *API(layer)(int at)
+{
+    const struct declaration *d = at < 0 ? NULL : layer_at(at);
     return d ? d->name : NULL;
 }
 
@@ -97,8 +92,7 @@ static status convert(struct tensor *t, const API(tensor) *given)
     return status_ok();
 }
 
-/* Lists the caller's tensors; free the list by memory_free(all->tensor). */
-static status list_all(struct tensors *all, const API(tensor) *given, size_t count)
+status list_all(struct tensors *all, const API(tensor) *given, size_t count)
 {
     status s = status_ok();
     if (count && !given) return bad_input("tensors: found NULL, expected %zu of them", count);
@@ -111,6 +105,15 @@ static status list_all(struct tensors *all, const API(tensor) *given, size_t cou
         else s = convert(&all->tensor[t], &given[t]);
         all->count += !s.code;
     }
+    return s;
+}
+
+status request_limits(int *threads, size_t *allowed, const twicetold_request *request)
+{
+    status s = bytes_allowed(allowed, request->max_memory);
+    if (!s.code && (request->threads < 0 || request->threads > PLAN_THREADS))
+        s = bad_input("threads: found %d, expected at most %d, or 0", request->threads, PLAN_THREADS);
+    *threads = request->threads ? request->threads : plan_threads();
     return s;
 }
 
@@ -131,21 +134,20 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     const struct form *form;
     struct tensors shapes = {0};
     size_t allowed = 0;
+    int threads;
     if (!plan) return public_status(bad_input("found NULL, expected the address of a plan"), NULL);
     *plan = NULL;
     if (!request) return public_status(bad_input("found no request, expected one"), NULL);
     status s = operator_named(&d, request->name);
     if (s.code) return public_status(s, NULL);
     s = form_named(&form, d, request->form ? request->form : "fast", NULL);
-    if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
-    if (!s.code && (request->threads < 0 || request->threads > PLAN_THREADS))
-        s = bad_input("threads: found %d, expected at most %d, or 0", request->threads, PLAN_THREADS);
+    if (!s.code) s = request_limits(&threads, &allowed, request);
     if (s.code) return public_status(s, d->name);
     struct API(plan) *new_plan = memory_get(1, sizeof *new_plan);
     if (!new_plan) return public_status(out_of_memory("a plan"), d->name);
     memset(new_plan, 0, sizeof *new_plan);
     new_plan->form = form;
-    new_plan->threads = request->threads ? request->threads : plan_threads();
+    new_plan->threads = threads;
     s = set_options(new_plan, d, request->options);
     if (!s.code) s = list_all(&shapes, tensors, count);
     for (size_t t = 0; t < shapes.count; t++) shapes.tensor[t].data = NULL;
@@ -229,6 +231,7 @@ int API(plan_shape)(const API(plan) *plan, size_t size[TWICETOLD_AXES])
 }
 
 size_t API(plan_bytes)(const API(plan) *plan) { return plan ? plan->bytes : 0; }
+int API(plan_threads)(const API(plan) *plan) { return plan ? plan->threads : 0; }
 size_t API(plan_parameters)(const API(plan) *plan) { return plan ? problem_parameters(&plan->problem) : 0; }
 
 double API(plan_multiply_adds)(const API(plan) *plan)

@@ -8,6 +8,8 @@
  *     if (!s.code) s = twicetold_plan_run(plan, y, x);        any number of times
  *     twicetold_plan_release(plan);
  *
+ * Layers are used like operators.  The networks of the papers are built of both (twicetold_network_create).
+ *
  * As with FFTW, there are two libraries, and a program may link both.  libtwicetold computes in float.
  * libtwicetold-double computes in double; its names begin with twicetold_double_, and plans and tensors are other
  * types, so that the compiler detects a mixture.  No function converts numbers.
@@ -30,6 +32,10 @@
 
 #include <stddef.h>
 
+#define TWICETOLD_VERSION_MAJOR 1       /* of this header; twicetold_version is the library's */
+#define TWICETOLD_VERSION_MINOR 0
+#define TWICETOLD_VERSION "1.0"
+
 #ifdef __GNUC__
 #define TWICETOLD_API __attribute__((visibility("default")))
 #else
@@ -51,7 +57,7 @@ typedef struct twicetold_status {
 
 /* All members but the name may be 0. */
 typedef struct twicetold_request {
-    const char *name;                   /* of the operator, "lisa" */
+    const char *name;                   /* of the operator, layer or network, "lisa" */
     const char *const *options;         /* "--grid", "14x14", ..., NULL: as on the command line */
     const char *form;                   /* "naive", "fast", ...; NULL: "fast" */
     int threads;                        /* at most 1024; 0: OpenMP's default, but one in a child of fork */
@@ -72,17 +78,18 @@ typedef struct twicetold_tensor {
     size_t size[TWICETOLD_AXES];        /* each at least 1 */
 } twicetold_tensor;
 
-/* Operator number `at`, and form number `at` of an operator, from 0; NULL after the last, or if the operator is
- * unknown.  Form 0 is the naive form. */
+/* Operator or layer number `at`, and form number `at` of an operator, from 0.  NULL after the last, or if the operator
+ * is unknown.  Form 0 is the naive form. */
 TWICETOLD_API const char *twicetold_operator(int at);
+TWICETOLD_API const char *twicetold_layer(int at);
 TWICETOLD_API const char *twicetold_form(const char *name, int at);
 
 /* "1.0". */
 TWICETOLD_API const char *twicetold_version(void);
 
-/* Writes a description of an operator, as JSON in UTF-8: options with kind, default and range, tensors with shapes in
- * letters, the letters, the forms.  Like snprintf, it writes what fits into text of `size` bytes and returns the full
- * length; 0 if the operator is unknown.  If text is NULL, it writes nothing. */
+/* Writes a description of an operator or layer, as JSON in UTF-8: options with kind, default and range, tensors with
+ * shapes in letters, the letters, the forms.  Like snprintf, it writes what fits into text of `size` bytes and returns
+ * the full length; 0 if the operator is unknown.  If text is NULL, it writes nothing. */
 TWICETOLD_API size_t twicetold_describe(char *text, size_t size, const char *name);
 
 /* Creates a plan for tensors of these shapes, x included, in any order.  It reads no data and allocates little memory.
@@ -110,11 +117,40 @@ TWICETOLD_API void twicetold_plan_release(twicetold_plan *plan);
 /* Returns the number of axes of y, and sets their sizes. */
 TWICETOLD_API int twicetold_plan_shape(const twicetold_plan *plan, size_t size[TWICETOLD_AXES]);
 
-/* Bytes of a loaded plan, without the caller's tensors; numbers in all tensors but x; multiply-adds of a run, by
- * formula. */
+/* Bytes of a loaded plan, without the caller's tensors; its threads; numbers in all tensors but x; multiply-adds of a
+ * run, by formula. */
 TWICETOLD_API size_t twicetold_plan_bytes(const twicetold_plan *plan);
+TWICETOLD_API int twicetold_plan_threads(const twicetold_plan *plan);
 TWICETOLD_API size_t twicetold_plan_parameters(const twicetold_plan *plan);
 TWICETOLD_API double twicetold_plan_multiply_adds(const twicetold_plan *plan);
+
+typedef struct twicetold_network twicetold_network;
+
+/* The name of network number `at`, from 0; NULL after the last. */
+TWICETOLD_API const char *twicetold_network_name(int at);
+
+/* Creates a network for `batch` images or videos, and loads it.  The weights remain the caller's, and must not move or
+ * change while it is used.  Options: --grid, --classes, --depths, --widths, --heads and --random, as of `twicetold
+ * network`.  The form is "naive" or "fast".  With --random SEED there are no weights; with neither, no memory is
+ * allocated for a run, which is then bad input.
+ *
+ * Bad input: an unknown network, form or option; a weight that is missing, given twice, extra or of another shape;
+ * memory as in plan_create.  After an error, *network is NULL. */
+TWICETOLD_API twicetold_status twicetold_network_create(twicetold_network **network, const twicetold_request *request,
+                                                        size_t batch, const twicetold_tensor *weights, size_t count);
+
+/* Tensor number `at`: x, logits, the output of each stage (stage1, ...), then the weights, by the paths that create
+ * expects.  Returns 0 after the last.  The name is valid until the next call, and data are those of a weight. */
+TWICETOLD_API int twicetold_network_tensor(twicetold_network *network, twicetold_tensor *tensor, size_t at);
+
+/* Computes logits from x.  If stage is not NULL, the output of stage i goes to stage[i], unless that is NULL. */
+TWICETOLD_API twicetold_status twicetold_network_run(twicetold_network *network, float *logits, const float *x,
+                                                     float *const *stage);
+TWICETOLD_API void twicetold_network_release(twicetold_network *network);
+
+/* As of a plan: bytes of a loaded network, without the caller's weights; learned parameters. */
+TWICETOLD_API size_t twicetold_network_bytes(const twicetold_network *network);
+TWICETOLD_API size_t twicetold_network_parameters(const twicetold_network *network);
 
 /* ---- the same in double: libtwicetold-double --------------------------- */
 
@@ -128,6 +164,7 @@ typedef struct twicetold_double_tensor {
 } twicetold_double_tensor;
 
 TWICETOLD_API const char *twicetold_double_operator(int at);
+TWICETOLD_API const char *twicetold_double_layer(int at);
 TWICETOLD_API const char *twicetold_double_form(const char *name, int at);
 TWICETOLD_API const char *twicetold_double_version(void);
 TWICETOLD_API size_t twicetold_double_describe(char *text, size_t size, const char *name);
@@ -140,8 +177,23 @@ TWICETOLD_API twicetold_status twicetold_double_plan_run(twicetold_double_plan *
 TWICETOLD_API void twicetold_double_plan_release(twicetold_double_plan *plan);
 TWICETOLD_API int twicetold_double_plan_shape(const twicetold_double_plan *plan, size_t size[TWICETOLD_AXES]);
 TWICETOLD_API size_t twicetold_double_plan_bytes(const twicetold_double_plan *plan);
+TWICETOLD_API int twicetold_double_plan_threads(const twicetold_double_plan *plan);
 TWICETOLD_API size_t twicetold_double_plan_parameters(const twicetold_double_plan *plan);
 TWICETOLD_API double twicetold_double_plan_multiply_adds(const twicetold_double_plan *plan);
+
+typedef struct twicetold_double_network twicetold_double_network;
+
+TWICETOLD_API const char *twicetold_double_network_name(int at);
+TWICETOLD_API twicetold_status twicetold_double_network_create(twicetold_double_network **network,
+                                                               const twicetold_request *request, size_t batch,
+                                                               const twicetold_double_tensor *weights, size_t count);
+TWICETOLD_API int twicetold_double_network_tensor(twicetold_double_network *network, twicetold_double_tensor *tensor,
+                                                  size_t at);
+TWICETOLD_API twicetold_status twicetold_double_network_run(twicetold_double_network *network, double *logits,
+                                                            const double *x, double *const *stage);
+TWICETOLD_API void twicetold_double_network_release(twicetold_double_network *network);
+TWICETOLD_API size_t twicetold_double_network_bytes(const twicetold_double_network *network);
+TWICETOLD_API size_t twicetold_double_network_parameters(const twicetold_double_network *network);
 
 #ifdef __cplusplus
 }

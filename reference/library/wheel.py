@@ -1,10 +1,11 @@
 """wheel.py -- pack the Python module and both libraries
 
-    cc -march=native -dM -E -x c /dev/null | python3 wheel.py BUILD VERSION FOLDER
+    cc -march=native -dM -E -x c /dev/null | python3 wheel.py BUILD VERSION FOLDER [ROOT]
 
 Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl: the module, the libraries and the files of the format
 (packaging.python.org, "Binary distribution format").  The same input gives the same file.  The compiler's macros name
-the features of an x86 processor that the module checks for.  The system provides FFTW, oneDNN, OpenBLAS and OpenMP.
+the features of an x86 processor that the module checks for.  ROOT has Debian 11's OpenMP and the licences of what is
+linked statically; without it, the wheel is for this machine, which provides all other libraries.
 """
 
 import base64
@@ -14,8 +15,8 @@ import sys
 import sysconfig
 import zipfile
 
-build, version, folder = sys.argv[1:]
-tag = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+build, version, folder, *root = sys.argv[1:]
+tag = "py3-none-" + ("manylinux_2_31_x86_64" if root else re.sub("[-.]", "_", sysconfig.get_platform()))
 path = f"{folder}/twicetold-{version}-{tag}.whl"
 info = f"twicetold-{version}.dist-info"
 
@@ -37,18 +38,21 @@ module, count = re.subn(rb'^_NEEDS = ""', f'_NEEDS = "{needs}"'.encode(), read("
                         flags=re.M)
 assert count == 1, "twicetold.py: no line _NEEDS"
 
+licences = {"LICENSE": "LICENSE"}
+if root:
+    licences.update({"LICENSE." + name: f"{root[0]}/usr/share/doc/{package}/copyright"
+                     for name, package in (("openblas", "libopenblas-openmp-dev"), ("libgomp", "libgomp1"))})
 files = {
     "twicetold/__init__.py": module,
     "twicetold/libtwicetold.so.1": read(f"{build}/lib/libtwicetold.so.1"),
     "twicetold/libtwicetold-double.so.1": read(f"{build}/lib/libtwicetold-double.so.1"),
-    f"{info}/LICENSE": read("LICENSE"),
+    **{f"{info}/{name}": read(file) for name, file in licences.items()},
     f"{info}/METADATA": f"""Metadata-Version: 2.1
 Name: twicetold
 Version: {version}
 Summary: Attention operators of five papers, each naive and fast
-License: MIT
-License-File: LICENSE
-Requires-Python: >=3.8
+License: {"MIT AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1" if root else "MIT"}
+{"".join(f"License-File: {name}{chr(10)}" for name in licences)}Requires-Python: >=3.8
 Requires-Dist: numpy>=1.22
 """.encode(),
     f"{info}/WHEEL": f"""Wheel-Version: 1.0
@@ -57,6 +61,11 @@ Root-Is-Purelib: false
 Tag: {tag}
 """.encode(),
 }
+
+
+if root:        # with another SONAME of the same length, since newer libraries may need a newer libgomp.so.1
+    files["twicetold/libgomp.so"] = read(f"{root[0]}/usr/lib/x86_64-linux-gnu/libgomp.so.1").replace(
+        b"\0libgomp.so.1\0", b"\0libgomp_tt.1\0")
 
 
 def record():

@@ -140,7 +140,7 @@ bool same_letters(const char *a, const char *b)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* The Damerau-Levenshtein distance in which no part is edited twice, from three rows of its table. */
+/* The Damerau-Levenshtein distance, restricted to edits that do not overlap, from three rows of its table. */
 static int distance(const char *a, size_t m, const char *b, size_t n)
 {
     int table[3][LONGEST + 1];
@@ -174,4 +174,12 @@ status nearest_suggest(status s, const struct nearest *n)
     snprintf(text, sizeof text, "; did you mean %s%s?", n->before ? n->before : "", n->name ? n->name : "");
     if (n->name && strlen(s.message) + strlen(text) < sizeof s.message) strcat(s.message, text);
     return s;
+}
+
+status unknown_option(const char *word, const struct declaration *d, const struct declaration *other)
+{
+    struct nearest n = {.found = word + strspn(word, "-"), .before = "--"};
+    for (const struct option *o = d->options; o->name; o++) nearest_try(&n, o->name);
+    for (const struct option *o = other->options; o->name; o++) nearest_try(&n, o->name);
+    return nearest_suggest(bad_input("found '%.60s', expected an option ('twicetold help %s')", word, d->name), &n);
 }

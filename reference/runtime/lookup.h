@@ -45,17 +45,12 @@ size_t problem_axis(const struct problem *p, const char *name, int axis);
 
 /* ---- suggestions ---------------------------------------------------- */
 
-/* The known name that is nearest to a name that is not known, for messages:
- *
- *     struct nearest n = {.found = "gird", .before = "--"};
- *     for each known name: nearest_try(&n, known);
- *     return nearest_suggest(bad_input("found '--gird', expected an option"), &n);
- *
- * The distance counts letters inserted, removed, replaced, or exchanged with a neighbour; case does not matter, and '_'
- * equals '-'.  A name is near if at most a third of the letters of `found` differ, or if one contains the other. */
+/* The nearest of the known names to `found`, which is not known.  The distance counts letters inserted, removed,
+ * replaced, or exchanged with a neighbour; case does not matter, and '_' equals '-'.  A name is near if at most a third
+ * of the letters of `found` differ, or if one contains the other. */
 struct nearest {
     const char *found, *before;     /* before: printed in front of the name; or NULL */
-    const char *name;               /* the nearest, or NULL */
+    const char *name;               /* the nearest; NULL: none */
     int edits;
 };
 
@@ -63,6 +58,9 @@ void nearest_try(struct nearest *n, const char *known);
 
 /* The status with "; did you mean NAME?" after its message, if there is a name and the text fits. */
 status nearest_suggest(status s, const struct nearest *n);
+
+/* Bad input: a word that is no option of these declarations. */
+status unknown_option(const char *word, const struct declaration *d, const struct declaration *other);
 
 /* True if the names differ in no more than the case of their letters. */
 bool same_letters(const char *a, const char *b);

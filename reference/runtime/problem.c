@@ -143,14 +143,6 @@ static status within_limits(const struct declaration *d)
                    options, tensors, d->resolved, PROBLEM_OPTIONS, PROBLEM_TENSORS, PROBLEM_RESOLVED);
 }
 
-static status unknown_option(const struct declaration *d, const char *word)
-{
-    struct nearest n = {.found = word + (strncmp(word, "--", 2) ? 0 : 2), .before = "--"};
-    for (const struct option *o = d->options; o->name; o++) nearest_try(&n, o->name);
-    return nearest_suggest(bad_input("found '%.60s', expected an option of this operator ('twicetold help %s')",
-                                     word, d->name), &n);
-}
-
 status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word)
 {
     status s = within_limits(d);
@@ -158,7 +150,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
     *p = (struct problem){.declaration = d};
     for (int w = 0; w < words; w++) {
         int o = strncmp(word[w], "--", 2) ? -1 : declaration_option(d, word[w] + 2);
-        if (o < 0) return unknown_option(d, word[w]);
+        if (o < 0) return unknown_option(word[w], d, d);
         if (p->option[o].given) return bad_input("option %s: given twice, expected once", word[w]);
         p->option[o].given = true;
         if (d->options[o].kind == OPTION_FLAG) {

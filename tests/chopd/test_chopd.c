@@ -25,13 +25,13 @@ static const struct battery_case cp_sizes[] = {
 };
 
 static const struct battery_error fc_errors[] = {
-    {"--activation none", "found '--activation', expected an option of this operator", 2},
+    {"--activation none", "found '--activation', expected an option", 2},
     {0},
 };
 
 static const struct battery_error cp_errors[] = {
     {"--activation GELU", "option --activation: found 'GELU'", 2},
-    {"--grid 4x4", "found '--grid', expected an option of this operator", 2},
+    {"--grid 4x4", "found '--grid', expected an option", 2},
     {0},
 };
 

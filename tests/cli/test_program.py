@@ -1,6 +1,7 @@
 """test_program.py -- the programs of a build: `twicetold`, `measure`, and every program that computes a figure"""
 import collections
 import glob
+import json
 import math
 import os
 import random
@@ -53,17 +54,35 @@ UNCOUNTED = "its size overflows"        # the message with 32-bit addresses
 BAD = [
     ("", "found no command, expected list, help"),
     ("frobnicate", "command frobnicate: not known, expected list, help, version, apply, "),
-    ("list all", "list: found 'all', expected nothing more"),
+    ("lst", "resample or network; did you mean list?"),
+    ("LiSA --grid 4", "found the operator lisa, expected a command first: twicetold apply lisa ..."),
+    ("mlp", "found the layer mlp, expected a command first: twicetold apply mlp ..."),
+    ("litv2-s no.png", "found the network litv2-s, expected a command first: twicetold network litv2-s ..."),
+    ("version all", "version: found 'all', expected nothing more"),
     ("help msa lisa", "help: found a second input 'lisa', expected one"),
-    ("help nothing", "operator nothing: not known, expected one of msa, "),
+    ("help nothing", "found 'nothing', expected a command or a name that 'twicetold list' prints"),
+    ("help lissa", "'twicetold list' prints; did you mean lisa?"), ("help litv2", "; did you mean litv2-s?"),
+    ("help verfy", "; did you mean verify?"), ("help norms", "; did you mean norm?"),
     ("apply", "found no operator"),
     ("apply nothing --grid 4 in -o y", "apply: operator nothing: not known, expected one of msa, "),
+    ("apply lissa", "or a layer; did you mean lisa?"), ("apply linaer", "or a layer; did you mean linear?"),
+    ("network litv2s", "'twicetold list' names; did you mean litv2-s?"),
+    ("apply msa --gird 2x2 in -o y", "found '--gird', expected an option ('twicetold help msa'); did you mean --grid?"),
+    ("apply msa --thread 2 in -o y", "('twicetold help msa'); did you mean --threads?"),
+    ("measure msa --gird 2x2", "('twicetold help msa'); did you mean --grid?"),
+    ("measure msa --grid 2x2 --image in", "('twicetold help msa'); did you mean --images?"),
+    ("measure msa a.png --grid 2x2 b.png", "msa: found 'b.png' and the picture 'a.png', expected one"),
     ("measure nothing --grid 4 --channels 4", "operator nothing: not known, expected one of msa, "),
     ("apply msa --grid 2x2 in", "msa: option -o: missing"),
     ("apply msa --grid 2x2 in -o", "msa: option -o: found no value"),
     ("apply msa --grid 2x2 -o y", "msa: input: missing"),
     ("apply msa --grid 2x2 in other -o y", "second input 'other'"),
     ("apply msa --grid 2x2 in -o y -o y", "option -o: given twice"),
+    ("apply msa --grid 2x2 in -oy --output y", "option -o: given twice"),
+    ("apply msa --grid 2x2 in --output", "option -o: found no value"),
+    ("apply msa --grid 2x2 in -p y", "msa: found '-p', expected an option"),
+    ("apply msa --grid 2x2 --threads 0 in -o y", "option --threads: found '0'"),
+    ("verify msa --threads 1025", "option --threads: found '1025'"),
     ("apply msa --grid 2x2 --form cuba in -o y", "form 'cuba': not known, expected one of naive, plain, fast"),
     ("apply msa --grid=2x2 --form= in -o y", "option --form: found '', expected a value"),
     ("apply hilo --grid=2x2 --pooled-queries=no in -o y", "option --pooled-queries: found a value, expected none"),
@@ -103,7 +122,9 @@ BAD = [
     ("network learned-lisa --random 1 --input in -o in", "the input's own path"),
     ("network learned-lisa --weights in -o twin lie", "the input's own path"),
     ("tokens --grid 4x4 -o x", "tokens: option --channels: missing"),
-    ("tokens --grid 4x4 --channels 8 stray -o x", "found 'stray'"),
+    ("tokens --grid 4x4 --channels 8 stray -o x", "tokens: stray: cannot be opened"),
+    ("tokens --grid 4x4 --channels 8 --images lie in -o x", "found 'in' with --images, expected one or the other"),
+    ("parameters msa --grid 2x2 --channels 4 in -o twin", "the input's own path"),
     ("spectrum in -o z", "spectrum: tensor y"),
     ("spectrum --batch 3 in -o z", "spectrum: found '--batch'"),
     ("spectrum --max-memory 1G y -o z", "spectrum: found '--max-memory'"),
@@ -131,12 +152,12 @@ BAD = [
     ("parameters lisa --grid 2x2 --channels 4 --sizes D=4,D=5 -o y", "--sizes: size D: found 5, expected 4"),
     ("parameters lisa --grid 2x2 --channels 4 --sizes D=4 --without wa -o y",
      "--without: found 'wa', expected an optional tensor of lisa"),
-    ("parameters msa --grid 2x2 --channels 4 in -o y", "found 'in'"),
+    ("parameters msa --grid 2x2 --channels 4 in -o y", "msa: in: "),
     ("parameters msa --grid 2x2 --channels 4 --max-memory 100 -o y", "msa: needs "),
     ("parameters fc --channels 60000 --sizes M=60000,N=60000,D=60000 -o y", "fc: "),
     ("verify", "verify: found no operator"),
     ("verify linear", "linear: has one form, expected an operator with several"),
-    ("verify msa in", "msa: found 'in', expected an option"),
+    ("verify msa in", "msa: in: "),
     ("verify msa -o y", "msa: found '-o', expected an option"),
     ("verify msa --form cuba", "form 'cuba': not known, expected one of naive, plain, fast, cuda1"),
     ("verify msa --form fast --form", "option --form: found no value"),
@@ -346,7 +367,8 @@ class Commands(Case):
     def test_apply_writes_y(self):
         """Fast is the default form: on 64 tokens of 12 channels its bytes differ from naive's."""
         for words in ("--grid 2x2 in -o y",
-                      "-o y --form naive in --grid 4",
+                      "-oy --form naive in --grid 4 --threads 2",
+                      "--output=y in --grid 4",
                       "--window 2 --grid 2x2 -o y --scale -3 --form fast in",
                       "--grid 2x2 --form cuda --device host in -o y",
                       "--grid=2x2 --form=cuda1 --device=host --scale=-3 in -o y",
@@ -366,7 +388,8 @@ class Commands(Case):
     def test_help_and_version_are_printed(self):
         self.for_each(lambda words, answer: self.assertIn(answer, self.succeeds(words), words), (
             ("list", "lisa       naive plain fast"), ("list", "msa        naive plain fast cuda1 cuda2"),
-            ("list", " (host"),
+            ("list", " (host"), ("help measure", "twicetold measure OPERATOR --channels C"),
+            ("twicetold measure --help", "twicetold measure OPERATOR"), ("help --man", "\n.SS measure\n"),
             ("help apply", "--device N"), ("help msa", "[--device N]"), ("help", "usage: twicetold COMMAND"),
             ("--help", "usage: twicetold COMMAND"), ("-h", "usage: twicetold COMMAND"),
             ("list --help", "twicetold list"),
@@ -382,11 +405,29 @@ class Commands(Case):
             ("help verify", "twicetold verify OPERATOR [options of the operator] [--channels C]"),
             ("verify lisa --help", "options of verify\n"), ("help --man", "\n.SS verify\n"),
             ("help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"),
-            ("measure --help", "usage: measure"), ("measure lisa -h", "usage: measure"),
+            ("measure --help", "twicetold measure OPERATOR"), ("measure lisa -h", "twicetold measure lisa"),
             ("help --man", "\n.SS network\n"), ("help --man", "\n.BI \\-\\-max\\-memory \" BYTES\"\n"),
             ("help --man", "\n.TP\n.B dfc\\-cp\n"), ("help --man", "\n.SH EXIT STATUS\n"),
-            ("version", PRECISION), ("--version", "twicetold 1"), ("tokens --version", PRECISION),
+            ("version", PRECISION), ("--version", "twicetold 1"), ("tokens --version", PRECISION), ("-V", PRECISION),
             ("measure --version", "measure 1")))
+
+    def test_list_prints_json(self):
+        """Its operators are those of `list`, and have the options that help prints."""
+        listed = json.loads(self.succeeds("list --json"))
+        self.assertEqual([each["name"] for each in listed["operators"]], list(dict(self.operators())))
+        self.assertIn("grid", [option["name"] for option in listed["operators"][0]["options"]])
+        self.assertIn("mlp", [each["name"] for each in listed["layers"]])
+        network = listed["networks"][-1]
+        self.assertIn(f"{network['parameters']} parameters", self.succeeds(f"help {network['name']}"))
+        self.assertGreater(network["multiply_adds"], network["parameters"])
+
+    def test_threads_are_limited(self):
+        """The memory that a form needs grows with the number of threads."""
+        self.succeeds("parameters msa --grid 64x64 --channels 8 -o w")
+        for words in "apply msa w -o y", "verify msa --channels 8":
+            one, many = (int(re.search(r"needs (\d+) bytes", run(words + end).err)[1]) for end in (
+                f" --grid 64x64 --form naive --max-memory 3M --threads {threads}" for threads in (1, 64)))
+            self.assertLess(one, many, words)
 
     def operators(self):
         """Name and forms of each operator that `list` names."""
@@ -423,7 +464,8 @@ class Commands(Case):
             ("parameters chopd --sizes R", "R=\n", "--"), ("tokens --", "--images\n", "--equation"),
             ("compare --", "--tolerance\n", "-o"), ("compare --", "--floor\n", "-o"),
             ("resample lisa --by s", "spectrum\n", "--from"), ("verify l", "lisa\n", "tokens"),
-            ("verify lisa --form f", "fftw\n", "--grid"), ("verify lisa --", "--batch\n", "-o"),
+            ("verify lisa --form f", "fftw\n", "--grid"),
+            ("measure lisa --form f", "fftw\n", "--grid"), ("verify lisa --", "--batch\n", "-o"),
             ("apply msa --form c", "cuda\n", "--grid"),
             ("apply msa --device h", "host\n", "cuda")))
         self.assertEqual(self.succeeds("complete apply lisa m"), "")
@@ -520,6 +562,7 @@ class Commands(Case):
         """The seed determines the projection of images, or the noise."""
         write("shades", struct.pack(">IIII", 0x803, 1, 12, 20) + random.Random(1).randbytes(240))
         for images, origin in ((" --images shades", "images 0 ... 0 of shades, mosaics of 1x1, 4x4 patches$"),
+                               (" shades", "images 0 ... 0 of shades, mosaics of 1x1, 4x4 patches$"),
                                ("", "(1/f noise of seed {}|images 0) ")):
             for options, path, seed in ("", "x", 1), (" --seed 1", "y", 1), (" --seed 5", "z", 5):
                 out = self.succeeds(f"tokens --grid 3x5 --channels 8{images}{options} -o {path}")

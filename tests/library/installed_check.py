@@ -117,7 +117,7 @@ def same(y, expected, what):
 
 
 def near(y, expected):
-    return abs(y - expected).max() <= 64 * numpy.finfo(dtype).eps * abs(expected).max()
+    return y.shape == expected.shape and abs(y - expected).max() <= 64 * numpy.finfo(dtype).eps * abs(expected).max()
 
 
 def error_of(call, *arguments, **given):
@@ -149,26 +149,34 @@ def errors():
     def compare(words, tensors):
         line = apply("lisa", words, tensors)
         assert isinstance(line, str), "the program accepts it"
+        line = re.sub(r"(?:option )?--([a-z-]+)( \d)?",
+                      lambda said: keyword_of(said[1]) + (said[2] or "").replace(" ", "="), line)
         assert "twicetold: " + error_of(twicetold.lisa, **tensors, **keywords(words)) == line, line
         print(line)
 
     for options in ("", "--grid 3x5", "--grid 14x14 --heads 5", "--grid 14x14 --equation 11", "--grid 0x14",
-                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max-memory much"):
+                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max-memory much",
+                    "--grid 14x14 --equation 4 --kernel 3x3"):
         compare(options.split(), tensors)
-    for changed in ({"w_qkv": None}, {"wa": tensors["wa"][:, :1]}, {"w_kqv": tensors["w_qkv"]},
+    for changed in ({"w_qkv": None}, {"wa": tensors["wa"][:, :1]},
                     {"b_o": numpy.ones(C + 1, dtype)}, {"x": tensors["x"][0]}, {"w_o": None}):
         compare(words, {name: t for name, t in {**tensors, **changed}.items() if t is not None})
     given = {**tensors, "grid": (14, 14)}
     for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3),
-                        "hilo: option --pooled-queries: found"),
-                       (error_of(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
-                       (error_of(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
+                        "hilo: pooled_queries: found 3, expected True or False"),
+                       (error_of(twicetold.lisa, **given, gird=3), "lisa: gird: unknown argument, did you mean grid?"),
+                       (error_of(twicetold.lisa, **given, w_kqv=1), "lisa: w_kqv: unknown argument, did you mean"),
+                       (error_of(twicetold.msa, tensors["x"], num_heads=4),
+                        "msa: num_heads: unknown argument, did you mean heads?"),
+                       (error_of(twicetold.norm, tensors["x"], w=1),
+                        "norm: w: unknown argument, expected one of g, b, mean, var, kind, epsilon"),
+                       (error_of(twicetold.plan, "lissa", 1), "operator lissa: not known, did you mean lisa?"),
                        (error_of(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
                        (error_of(twicetold.lisa, **given, form="fast\0er"), "found 'fast\\x00er', expected no NUL"),
                        (error_of(twicetold.lisa, **given, threads=2.5), "lisa: threads: found 2.5, expected a whole"),
                        (error_of(twicetold.lisa, **given, threads=0), "lisa: threads: found 0, expected a whole"),
                        (error_of(twicetold.lisa, **given, threads=2 ** 32), "lisa: threads: found 4294967296"),
-                       (error_of(twicetold.forms, "nothing"), "operator 'nothing': not known, expected one of msa"),
+                       (error_of(twicetold.forms, "nothing"), "operator nothing: not known, expected one of msa"),
                        (error_of(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
         assert said.startswith(line), said
 
@@ -218,10 +226,13 @@ def arrays():
          "parameters of " + other)
     assert twicetold.lisa(tensors["x"].astype(other), **parameters, **given).dtype == other
     same(twicetold.lisa(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
-    for kind in ("float16", "int32", "complex128"):
+    for kind in ("int32", "complex128"):
         for name in ("x", "w_qkv"):
             line = error_of(twicetold.lisa, **{**tensors, name: tensors[name].astype(kind)}, **given)
-            assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
+            assert line == f"lisa: tensor {name}: found {kind}, expected float16, bfloat16, float32 or float64", line
+    half = each(lambda t: t.astype("float16"), tensors)
+    y_half, y_single = twicetold.lisa(**half, **given), twicetold.lisa(**each(numpy.float32, half), **given)
+    assert y_half.dtype == "float16" and numpy.array_equal(y_half, y_single.astype("float16")), "float16"
     line = error_of(twicetold.lisa, **{**tensors, "x": OnDevice(tensors["x"])}, **given)
     assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not in this memory), expected dense"), line
 
@@ -262,11 +273,22 @@ def lazy():
             plan.load(**parameters_of(tensors))
 
     equal(each(negated, tensors), tensors, "negative")
-    equal(each(lambda t: negated(t).requires_grad_(), tensors), tensors, "with gradients")
-    equal(each(torch.nn.Parameter, tensors), tensors, "a parameter")
+    equal(each(lambda t: negated(t).requires_grad_(), parameters_of(tensors)), tensors, "with gradients")
+    equal(each(torch.nn.Parameter, parameters_of(tensors)), tensors, "a parameter")
     equal(each(lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), tensors), tensors, "transposed")
     equal(each(lambda t: torch._efficientzerotensor(t.shape, dtype=t.dtype), tensors),
           each(torch.zeros_like, tensors), "zeros")
+
+    # Only an x with gradients gives a result in a graph, whose backward is an error.
+    x = tensors["x"].clone().requires_grad_()
+    for call in (plan, lambda x: twicetold.msa(**{**tensors, "x": x}, **given)):
+        assert error_of(call(x).sum().backward).startswith("twicetold computes no gradients, expected a call")
+        with torch.no_grad():
+            same(call(x).numpy(), plan(tensors["x"]).numpy(), "x without its gradients")
+    for kind in (torch.float16, torch.bfloat16):
+        half = each(lambda t: t.to(kind), tensors)
+        y, expected = (twicetold.msa(**changed, **given) for changed in (half, each(torch.Tensor.float, half)))
+        assert y.dtype == kind and torch.equal(y, expected.to(kind)), kind
 
     class Wrapper(torch.Tensor):
         """A subclass with a shape but no memory."""
@@ -286,22 +308,23 @@ def lazy():
     except ImportError:
         import functorch as func
     kinds = {"sparse": lambda t: t.to_sparse(), "meta": lambda t: t.to("meta"), "wrapper": wrapped,
-             "conj": lambda t: torch.complex(t, t).conj(), "float16": torch.Tensor.half,
+             "conj": lambda t: torch.complex(t, t).conj(),
              "quantized": lambda t: torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8),
              "nested": lambda t: torch.nested.nested_tensor([t, t])}
-    transforms = func.vmap, func.grad, func.functionalize
+    transforms = "vmap", "grad", "functionalize"
     others = each(torch.Tensor.numpy, tensors)
     for name, t in tensors.items():
-        def rejected(made):
+        def rejected(made, where=".*, expected .*float32 or float64.*"):
             for call, changed in ((twicetold.msa, {**others, name: made, **given}),
                                   (plan, {"x": made}) if name == "x" else (plan.load, {name: made})):
                 line = error_of(call, **changed)
-                assert re.fullmatch(rf"msa: tensor {name}: found .*, expected .*float32 or float64.*", line), line
+                assert re.fullmatch(rf"msa: tensor {name}: found {where}", line), line
 
         for make in kinds.values():
             rejected(make(t))
         for transform in transforms:
-            transform(lambda inner: rejected(inner) or inner.sum())(t)
+            where = rf"torch\S* within torch.func.{transform}, expected a call outside it: .*"
+            getattr(func, transform)(lambda inner: rejected(inner, where) or inner.sum())(t)
 
 
 def plans():
@@ -315,14 +338,14 @@ def plans():
 
     # Step 1: load other parameters, valid and wrong.
     other = {**tensors, "wa": tensors["wa"] * 2}
-    for name, wrong in (("wa", other["wa"][:3]), ("nothing", x), ("w_qkv", x.astype("float16"))):
+    for name, wrong in (("wa", other["wa"][:3]), ("nothing", x), ("w_qkv", x.astype("int32"))):
         error_of(plan.load, **{name: wrong})
         same(plan(x), y, "after an error")
     plan.load(wa=other["wa"])
     same(plan(x), twicetold.lisa(**other, **given), "after a load")
     plan.load(wa=tensors["wa"])
     same(plan(x), y, "after a load back")
-    for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
+    for wrong in (x[:, :1], x.astype("int32"), numpy.concatenate([x, x])):
         assert "tensor x: found" in error_of(plan, wrong)
 
     # Step 2: a plan keeps alive the parameters that the caller drops.
@@ -335,6 +358,8 @@ def plans():
     # Step 3: threads of a plan; threads of Python with one plan or one each.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
         again = twicetold.plan("lisa", **tensors, **given, threads=threads)
+        assert repr(again) == (f"<twicetold.Plan lisa, form fast, y {list(y.shape)} of {dtype}, {again.bytes} bytes, "
+                               f"threads {threads}>"), again
         assert near(again(x), y)
         same(again(x), twicetold.lisa(**tensors, **given, threads=threads), f"{threads} threads")
     alone = twicetold.plan("lisa", **tensors, **given, threads=1)
@@ -359,6 +384,56 @@ def plans():
         alike = near(twicetold.lisa(**tensors, **given), y)
         os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
+
+
+def networks():
+    """Logits and stages of a golden network, as of the program and near PyTorch's."""
+    path = top / "tests/golden/network_litv2-s.safetensors"
+    golden, said = read(path)
+    name, *words = said["options"].split()
+    given = {**keywords(words), "dtype": dtype}
+    weights = {name: t.astype(dtype) for name, t in golden.items() if "." in name}
+    x = golden["x"].astype(dtype)
+    write("w.safetensors", weights)
+    write("x.safetensors", {"x": x})
+
+    def program_says(*source):
+        run(program, "network", name, *words, *source, "--input", "x.safetensors", "--stages", "-o", "y.safetensors",
+            check=True)
+        return read("y.safetensors")[0]
+
+    expected = program_says("--weights", "w.safetensors")
+    for source in weights, "w.safetensors":
+        network = twicetold.network(name, weights=source, **given)
+        assert near(network(x), golden["logits"]), "PyTorch's logits"
+        logits, stages = network(numpy.concatenate([x, x]), stages=True)
+        for i, y in enumerate([logits, *stages]):
+            assert near(y, numpy.repeat(expected[f"stage{i}" if i else "logits"], 2, 0)), f"stage {i}"
+        same(network(x), expected["logits"], "one image again")
+    assert network.tensors == each(numpy.shape, weights) and network.shape == x.shape
+    drawn = twicetold.network(name, random=7, **given)
+    same(drawn(x), program_says("--random", "7")["logits"], "drawn")
+    assert repr(drawn).startswith(f"<twicetold.Network litv2-s, form fast, x [1, 2048, 3] of {dtype}, logits [1, 5], ")
+
+    listed = run(program, "list", check=True).stdout
+    assert all(name in listed for name in twicetold.networks()) and name in twicetold.networks()
+    pathlib.Path("not.safetensors").write_bytes(b"not one")
+    one = {**weights, "head.w": weights["head.w"][:2]}
+    for settings, line in (({"weights": one}, "tensor head.w: found [2, 32], expected [5, 32]"),
+                           ({"random": 1, "weights": weights}, "random: found with weights"),
+                           ({"dtype": "float16"}, "dtype: found float16, expected float32 or float64"),
+                           ({"max_memory": 9}, "needs ")):
+        said = error_of(twicetold.network, name, **{**given, **settings})
+        assert said.startswith(f"litv2-s: {line}"), said
+    for call, line in ((lambda: twicetold.network("litv2"), "network litv2: not known, did you mean litv2-"),
+                       (lambda: twicetold.network(name, **given)(x),
+                        "litv2-s: the network has no weights, expected some, or random=SEED"),
+                       (lambda: twicetold.network(name, weights="not.safetensors"), "not.safetensors: found "),
+                       (lambda: copy.copy(drawn), "litv2-s: a network is neither copied nor pickled"),
+                       (lambda: drawn(x[:, 1:]), f"litv2-s: tensor x: found [1, 2047, 3] of {dtype}, expected [B, "),
+                       (lambda: drawn(x[:0]), "litv2-s: tensor x: found [0, 2048, 3] of")):
+        said = error_of(call)
+        assert said.startswith(line), said
 
 
 def calls():
@@ -433,6 +508,14 @@ def documented():
         for parameter in taken - {"form", "threads", "max_memory"}:
             assert re.search(rf"^    {parameter} ", function(name).__doc__, re.M), f"{name}: no {parameter} on its page"
         assert function(name).__name__ in twicetold.__all__
+    assert "\nlayers: " + " ".join(twicetold.layers) + "\n" in run(program, "list").stdout
+    for name in twicetold.operators + twicetold.layers:
+        y = eval(re.search(r"Example:\n    (.*)", function(name).__doc__)[1])
+        assert y.ndim > 1 and numpy.isfinite(y).all() and y.any(), name
+    for name in set(twicetold.__all__) - {"Error", "operators", "layers"}:
+        signature = inspect.signature(getattr(twicetold, name))
+        assert all(each.annotation is not each.empty for each in signature.parameters.values()), name
+        assert signature.return_annotation is not inspect.Signature.empty, name
     lisa, hilo = (inspect.signature(each).parameters for each in (twicetold.lisa, twicetold.hilo))
     assert lisa["heads"].default == 1 and lisa["grid"].default is inspect.Parameter.empty
     assert hilo["pooled_queries"].default is False
@@ -513,6 +596,32 @@ def wheel():
     ran = run(sys.executable, "-c", "import twicetold", env=alone)
     line = f"ImportError: twicetold: the processor lacks {name}, expected all that the wheel was built for (make "
     assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
+
+
+def travels():
+    with zipfile.ZipFile(next(pathlib.Path(os.environ["TWICETOLD_LIBRARY"]).parent.glob("*-manylinux_*.whl"))) as packed:
+        packed.extractall()
+        assert not any("fftw" in name for name in packed.namelist())
+    for folder in pathlib.Path("twicetold").glob("*.so*"):
+        newer = re.findall(r"GLIBC_2\.(3[2-9]|[4-9]\d)", run("objdump", "-T", folder, check=True).stdout)
+        assert not newer, f"{folder}: glibc 2.{newer}"
+    _, words, tensors = case("msa")
+    numpy.savez("in.npz", **tensors)
+    expected = apply("msa", words, tensors)
+    alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
+    others = [name for name in ("torch", "sklearn.cluster") if importlib.util.find_spec(name.split(".")[0])]
+    for before, after in [("os", "os"), *((name, "os") for name in others), *(("os", name) for name in others)]:
+        script = f"""if True:
+            import os, {before}, numpy, twicetold, {after}
+            numpy.save("out.npy", twicetold.msa(**numpy.load("in.npz"), grid=(4, 6), heads=2, window=2, threads=2))
+            print(twicetold.__file__)
+            print(*{{line.split()[-1] for line in open("/proc/self/maps") if "/libgomp" in line}})"""
+        ran = run(sys.executable, "-c", script, env=alone)
+        assert ran.returncode == 0, ran.stderr
+        module, *openmp = ran.stdout.split()
+        assert module.startswith(os.getcwd()) and len(openmp) == 1, f"{before}, {after}: {ran.stdout}"
+        assert near(numpy.load("out.npy"), expected), f"{before}, {after}: other numbers"
+    print("with", *others or ["no other OpenMP"])
 
 
 globals()[test]()

@@ -2,6 +2,7 @@
 
 Skips tests of the Python module without NumPy or PyTorch, and for a library with sanitizers, which Python cannot load.
 """
+import glob
 import importlib.util
 import os
 import re
@@ -36,6 +37,14 @@ int loop(void)
     sum += 1;
     return sum;
 }
+"""
+CONSUMER = """
+cmake_minimum_required(VERSION 3.16)
+project(consumer C)
+find_package(twicetold 1.0 REQUIRED)
+find_package(twicetold REQUIRED)
+add_executable(consumer PROGRAM)
+target_link_libraries(consumer twicetold::twicetoldKIND twicetold::doubleKIND m)
 """
 # README's commands use the existing build, its compiler and flags.
 README_SHELL = """
@@ -100,6 +109,7 @@ class Linked(Case):
         self.install("/usr", self.here + "/staged")
         headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
         self.assertEqual(headers, [usr + "/include/twicetold/twicetold.h"])
+        self.assertIn("twicetold measure", self.run_command([usr + "/bin/twicetold", "measure", "--help"]))
         self.assertRegex(read(usr + "/share/man/man1/twicetold.1"), r"\A\.TH TWICETOLD 1")
         for name in LIBRARIES:
             self.assertNotIn(self.here, read(f"{usr}/lib/pkgconfig/{name}.pc"))
@@ -131,6 +141,43 @@ class Linked(Case):
         self.run_command([*CC, *FLAGS, PROGRAM, *words, "-o", "program"])
         self.assertNotIn("twicetold", self.run_command(["ldd", "program"]))
         self.check_distance(self.run_command(["./program"]).strip())
+        words = self.run_command(["pkg-config", "--static", "--cflags", "--libs", "twicetold-double"],
+                                 {"PKG_CONFIG_PATH": self.here + "/lib/pkgconfig"}).split()
+        if FLAGS:
+            return      # sanitizers have no static program
+        self.run_command([*CC, "-static", "-x", "c", "-", "-x", "none", *words, "-o", "static"],
+                         input=HEADER_ALONE.replace("twicetold_op", "twicetold_double_op"))
+        self.run_command(["./static"])
+
+    def test_uninstall_removes_what_install_wrote(self):
+        """Also after a second installation and an import.  Folders and files of others stay."""
+        os.makedirs("to/usr/lib/empty")
+        os.makedirs("to/usr/share/man")
+        for _ in range(2):
+            self.install("/usr", self.here + "/to")
+        module, = (folder for folder, _, files in os.walk("to") if "twicetold.py" in files)
+        self.run_command([sys.executable, "-m", "py_compile", module + "/twicetold.py"])
+        self.run_command(["sh", "reference/cli/install.sh", "--remove", self.here + "/to", "/usr"], cwd=TREE)
+        self.assertEqual(sorted(folder for folder, _, _ in os.walk("to")),
+                         ["to", "to/usr", "to/usr/lib", "to/usr/lib/empty", "to/usr/share", "to/usr/share/man"])
+        self.assertEqual([files for _, _, files in os.walk("to") if files], [])
+
+    @unittest.skipUnless(shutil.which("cmake"), "cmake is missing")
+    @unittest.skipIf(FLAGS, "CMake's own test program has no sanitizers")
+    def test_cmake_finds_the_package(self):
+        """Both precisions in a program, shared and static.  Another major version is not found."""
+        self.install(self.here + "/prefix")
+        settings = {"CMAKE_PREFIX_PATH": self.here + "/prefix", "CC": CC[0]}
+        for kind in ("", "-static"):
+            with open("CMakeLists.txt", "w", encoding="utf-8") as f:
+                f.write(CONSUMER.replace("KIND", kind).replace("PROGRAM", PROGRAM))
+            self.run_command(["cmake", "-S", ".", "-B", "at" + kind], settings)
+            self.run_command(["cmake", "--build", "at" + kind], settings)
+            self.check_distance(self.run_command([f"./at{kind}/consumer"]).strip())
+        with open("CMakeLists.txt", "w", encoding="utf-8") as f:
+            f.write(CONSUMER.replace("twicetold 1.0", "twicetold 2.0"))
+        with self.assertRaisesRegex(AssertionError, "requested version .2.0"):
+            self.run_command(["cmake", "-S", ".", "-B", "other"], settings)
 
     def test_other_systems_get_a_command(self):
         """Without apt, depend.sh names what is missing, and the system's command to install it."""
@@ -184,7 +231,7 @@ class Module(Case):
         self.check("agree", OMP_NUM_THREADS="1")
 
     def test_python_errors_are_those_of_the_program(self):
-        """An exception has the message that the program prints."""
+        """An exception has the message that the program prints, with names as in Python."""
         self.check("errors")
 
     def test_arrays_of_any_kind_are_accepted(self):
@@ -201,6 +248,10 @@ class Module(Case):
     def test_plans_are_used_again(self):
         """After right and wrong loads, with several threads of its own or of Python."""
         self.check("plans")
+
+    def test_networks_equal_the_program(self):
+        """To the bit, with weights of a file, given or random; near PyTorch's logits."""
+        self.check("networks", OMP_NUM_THREADS="1")
 
     def test_calls_keep_no_numbers(self):
         """With parameters changed in place, fewer parameters or two threads of Python, calls equal new plans."""
@@ -224,6 +275,13 @@ class Module(Case):
     def test_the_wheel_is_complete(self):
         """It holds what its record lists, and computes.  Without a needed processor feature, the import names it."""
         self.check("wheel", OMP_NUM_THREADS="1")
+
+    @unittest.skipUnless(glob.glob(BOTH + "/*-manylinux_*.whl"), "`make wheel` was not run")
+    def test_the_wheel_travels(self):
+        """It needs glibc 2.31 at most.  There is one OpenMP, in both orders of import with PyTorch or scikit-learn.
+
+        Tolerance: 64 roundings, for products of 6 terms by another library."""
+        self.check("travels")
 
     @needs_pytorch
     def test_authors_weights_are_renamed(self):

@@ -12,14 +12,9 @@
 #include "../support/golden.h"
 #include "../../reference/runtime/bytes.h"
 #include "../../reference/io/tokens.h"
-#include "../../reference/runtime/plan.h"
-#include "../../reference/library/twicetold.h"
-
-#ifdef TWICETOLD_DOUBLE
-#define API(name) twicetold_double_##name
-#else
-#define API(name) twicetold_##name
-#endif
+#include "../../reference/library/interface.h"
+#include "../../reference/networks/layers/layers.h"
+#include "../../reference/networks/network.h"
 
 static void done(twicetold_status s)
 {
@@ -129,6 +124,7 @@ TESTS(c_interface_computes_what_each_form_computes, vectors.gl_pathc)
         struct plan asked;
         succeeds(plan_prepare(&asked, p, inner, 2));
         ck_assert_uint_eq(API(plan_bytes)(plan), arena_bytes(&asked.arena));
+        ck_assert_int_eq(API(plan_threads)(plan), 2);
         plan_release(&asked);
         API(plan_release)(plan);
         ck_assert_uint_eq(memory_in_use(), before);
@@ -151,7 +147,15 @@ TEST(c_interface_lists_operators_and_forms)
     ck_assert_ptr_null(API(operator)(-1));
     ck_assert_ptr_null(API(form)("nothing", 0));
     ck_assert_ptr_null(API(form)(NULL, 0));
-    ck_assert_str_eq(API(version)(), "1.0");
+    for (o = 0; layer_at(o); o++) ck_assert_str_eq(API(layer)(o), layer_at(o)->name);
+    ck_assert(!API(layer)(o) && !API(layer)(-1));
+    for (o = 0; network_at(o); o++) ck_assert_str_eq(API(network_name)(o), network_at(o)->name);
+    ck_assert(!API(network_name)(o) && !API(network_name)(-1));
+
+    char version[16];
+    snprintf(version, sizeof version, "%d.%d", TWICETOLD_VERSION_MAJOR, TWICETOLD_VERSION_MINOR);
+    ck_assert_str_eq(API(version)(), version);
+    ck_assert_str_eq(TWICETOLD_VERSION, version);
 }
 
 /* Fails unless a member of a JSON object is this text, or null if `expected` is NULL. */
@@ -299,6 +303,16 @@ TEST(a_null_argument_is_bad_input)
     API(plan_release)(plan);
     API(plan_release)(NULL);
 
+    API(tensor) tensor;
+    API(network) *network = (API(network) *)&c;
+    says(API(network_create)(NULL, &c.request, 1, NULL, 0), 2, "found NULL, expected the address of a network");
+    says(API(network_create)(&network, NULL, 1, NULL, 0), 2, "found no request, expected one");
+    ck_assert_ptr_null(network);
+    says(API(network_run)(NULL, c.y, x, NULL), 2, "found no network, expected one");
+    ck_assert(!API(network_tensor)(NULL, &tensor, 0) && !API(network_bytes)(NULL) && !API(network_parameters)(NULL));
+    API(network_release)(NULL);
+
+    ck_assert_int_eq(API(plan_threads)(NULL), 0);
     ck_assert_int_eq(API(plan_shape)(NULL, size), 0);
     ck_assert_uint_eq(API(plan_bytes)(NULL), 0);
     ck_assert_uint_eq(API(plan_parameters)(NULL), 0);
@@ -402,6 +416,68 @@ TESTS(lack_of_memory_is_code_one, operators)
         ck_assert_int_gt(pairs, 1);
     }
     close_caller(&c);
+}
+
+/* ---- networks ------------------------------------------------------------------ */
+
+static const char *const small[] = {"--grid", "28x28", "--classes", "3", "--depths", "1", "--random", "5", NULL};
+
+/* Weights drawn by one network and given to another make the same logits and stage, of two images. */
+TEST(a_network_takes_weights_by_their_paths)
+{
+    const char *open[COUNT(small)];
+    size_t before = memory_in_use(), count = 0, numbers = 0;
+    long failed = 0;
+    API(network) *drawn, *given, *empty;
+    API(tensor) weight[64], t;
+    twicetold_request request = {.name = "learned-hilo", .options = small, .threads = 2};
+    done(API(network_create)(&drawn, &request, 2, NULL, 0));
+    ck_assert(API(network_tensor)(drawn, &t, 0) && !strcmp(t.name, "x") && t.axes == 3 && t.size[1] == 28 * 28);
+    ck_assert(API(network_tensor)(drawn, &t, 1) && !strcmp(t.name, "logits") && t.axes == 2 && t.size[1] == 3);
+    ck_assert(API(network_tensor)(drawn, &t, 2) && !strcmp(t.name, "stage1") && t.size[1] == 196 && t.size[2] == 32);
+    for (; count < 64 && API(network_tensor)(drawn, &weight[count], 3 + count); count++)
+        weight[count].name = strcpy(keep(NETWORK_PATH, 1), weight[count].name);
+    ck_assert_str_eq(weight[0].name, "stage1.embed.w");
+    for (size_t w = 0; w < count; w++) {
+        size_t n = 1;
+        for (int a = 0; a < weight[w].axes; a++) n *= weight[w].size[a];
+        numbers += n;
+    }
+    ck_assert_uint_eq(API(network_parameters)(drawn), numbers);
+
+    const real *x = normal(3, 2 * 784);
+    real *y = zeros(6), *stage = zeros(2 * 196 * 32), *y2 = zeros(6), *stage2 = zeros(2 * 196 * 32);
+    done(API(network_run)(drawn, y, x, &stage));
+    memcpy(open, small, sizeof small);
+    open[6] = NULL;
+    request.options = open;
+    done(API(network_create)(&given, &request, 2, weight, count));
+    ck_assert_uint_eq(API(network_bytes)(drawn), API(network_bytes)(given) + (numbers * sizeof(real) + 63) / 64 * 64);
+    done(API(network_run)(given, y2, x, &stage2));
+    equal(y2, y, 6);
+    equal(stage2, stage, 2 * 196 * 32);
+    says(API(network_run)(given, y2, NULL, NULL), 2, "learned-hilo: tensor x: found no data");
+    says(API(network_run)(given, NULL, x, NULL), 2, "learned-hilo: tensor logits: found no data");
+
+    done(API(network_create)(&empty, &request, 2, NULL, 0));
+    says(API(network_run)(empty, y, x, NULL), 2, "learned-hilo: the network has no weights");
+    API(network_release)(empty);
+    weight[1].data = NULL;
+    says(API(network_create)(&empty, &request, 2, weight, count), 2, "learned-hilo: tensor stage1.embed.b: found no");
+    says(API(network_create)(&empty, &request, 0, NULL, 0), 2, "learned-hilo: batch: found 0, expected at least 1");
+    request.options = small;
+    for (twicetold_status s = {.code = 1}; s.code; failed++) {
+        memory_fail_after(failed);
+        s = API(network_create)(&empty, &request, 2, NULL, 0);
+        memory_fail_after(-1);
+        if (s.code) says(s, 1, "learned-hilo: ");
+        ck_assert(!s.code == (empty != NULL));
+    }
+    ck_assert_int_gt(failed, 10);
+    API(network_release)(empty);
+    API(network_release)(given);
+    API(network_release)(drawn);
+    ck_assert_uint_eq(memory_in_use(), before);
 }
 
 /* ---- the host ------------------------------------------------------------------ */

@@ -128,7 +128,7 @@ TEST(near_names_are_suggested)
     status full = bad_input("%0232d", 0);
     ck_assert_str_eq(nearest_suggest(full, &n).message, full.message);
     rejected(problem_create(&(struct problem){0}, &made_up, 1, (const char *[]){"--haeds"}), STATUS_BAD_INPUT,
-             "expected an option of this operator ('twicetold help made-up'); did you mean --heads?");
+             "expected an option ('twicetold help made-up'); did you mean --heads?");
     ck_assert(same_letters("LiSA", "lisa") && !same_letters("lisa", "lis") && !same_letters("lis", "lisa"));
 }
 

@@ -3,9 +3,9 @@
 #
 #     MACHINE=s390x BUILD=build [ONLY="runtime ..."] cross.sh
 #
-# MACHINE is s390x (big-endian), aarch64 or i386 (32 bits).  A private apt downloads its libraries from Debian into
-# BUILD/cross, without root; compilers and qemu come from `make deps DEVELOPER=1`.  A machine that runs natively (i386
-# on x86-64) runs all suites but those of `host_only`.  ONLY selects suites.
+# MACHINE is s390x (big-endian), aarch64 or i386 (32 bits).  sysroot.sh downloads its libraries into BUILD/cross.
+# Compilers and qemu come from `make deps DEVELOPER=1`.  A machine that runs natively (i386 on x86-64) runs all suites
+# but those of `host_only`.  ONLY selects suites.
 
 # Emulated suites.  Omitted: program and faults run other programs; properties, emulator and cuda* are too slow; learned
 # needs the data set; the others do not depend on the machine.
@@ -33,23 +33,9 @@ for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
     command -v "$tool" >/dev/null || { echo "$tool is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 done
 
-# Downloads and unpacks the libraries and the C library.
-fetch() {
-    apt=$(realpath "$build")/apt
-    mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$root"
-    : >"$apt/state/status"
-    set -- -q -y -o APT::Architecture=$arch -o APT::Architectures::=$arch -o Dir::State="$apt/state" \
-        -o Dir::State::status="$apt/state/status" -o Dir::Cache="$apt/cache" -o Debug::NoLocking=1 \
-        -o APT::Sandbox::User="$(id -un)"
-    apt-get "$@" update >"$apt/log" 2>&1            # a missing list may not be needed
-    apt-get "$@" --no-install-recommends --download-only install libc6-dev libfftw3-dev libopenblas-openmp-dev \
-        libcjson-dev libpng-dev zlib1g-dev check libgomp1 libstdc++6 >>"$apt/log" 2>&1 ||
-        { tail -n 20 "$apt/log"; return 1; }
-    for package in "$apt/cache/archives"/*.deb; do dpkg-deb -x "$package" "$root" || return 1; done
-    touch "$build/fetched"
-}
 mkdir -p "$build"
-test -e "$build/fetched" || fetch || exit 1
+test -e "$build/fetched" || sh reference/library/sysroot.sh "$build" $arch libc6-dev libfftw3-dev libopenblas-openmp-dev \
+    libcjson-dev libpng-dev zlib1g-dev check libgomp1 libstdc++6 || exit 1
 
 root=$(realpath "$root") include=$root/usr/include
 touch "$build/check"

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     RUNTIME: (),
     IO: (RUNTIME,),
     NETWORKS: (CONTRACTS, RUNTIME, IO, "fast/tuned/packed_linear.h", "fast/tuned/gelu.h", "fast/tuned/activations.h"),
-    CLI: (CONTRACTS, RUNTIME, IO, NETWORKS, "fast/cuda"),
+    CLI: (CONTRACTS, RUNTIME, IO, NETWORKS, "fast/cuda", "reference/library/describe.h"),
     LIBRARY: (CONTRACTS, RUNTIME, IO, NETWORKS),
     "naive": (CONTRACTS, RUNTIME),
     "fast": (CONTRACTS, RUNTIME),
@@ -83,6 +83,20 @@ class Layout(unittest.TestCase):
 
 
 class Runner(unittest.TestCase):
+    def test_nvcc_is_found_and_gets_each_architecture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/nvcc", "w") as f:
+                f.write('#!/bin/sh\n[ $1 = --list-gpu-arch ] && echo compute_80 compute_90 || { echo "$@"; exit 1; }\n')
+            os.chmod(folder + "/nvcc", 0o755)
+            settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+            settings["PATH"] = folder + ":" + settings["PATH"]
+            said = subprocess.run(["make", "-n", "all", f"BUILD={folder}/build"], cwd=suite.TREE, env=settings, text=True,
+                                  stdout=subprocess.PIPE, check=True).stdout
+        tried = re.search("^built without CUDA: (.*)", said, re.M)
+        self.assertIn(" -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"
+                      " -gencode arch=compute_90,code=compute_90 ", tried[1] if tried else said[-200:])
+        self.assertIn(" -shared ", tried[1])
+
     def test_run_says_what_was_proved(self):
         """A form that a failed test compared is not counted; a reason to skip is printed with its count."""
         compared = "    --grid 7, {}, 1 thread       error  0.0e+00 of  1.5e-05 allowed"
