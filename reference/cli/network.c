@@ -136,11 +136,21 @@ static bool asked(const void *n, const char *name)
 static status open_weights(struct safetensors *file, size_t *held, const struct network *n, const char *path,
                            size_t allowed)
 {
-    size_t before = memory_in_use();
+    size_t before = memory_in_use(), kept = 0;
+    bool plain = false;                 /* names without a prefix are there: those with one are not needed */
     struct tensor_request r = {.allowed = allowed, .asked = asked, .params = n, .floats = true};
     status s = tensor_file_open(file, path, &r);
+    struct tensor *list = file->tensors.tensor;
+    for (size_t t = 0; t < file->tensors.count; t++) plain |= network_asks(n, list[t].name);
     for (size_t t = 0; t < file->tensors.count; t++)
-        if (!network_asks(n, file->tensors.tensor[t].name)) tensor_ignore(file, file->tensors.tensor[t].name);
+        if (network_asks(n, list[t].name) == plain) {
+            file->place[kept] = file->place[t];
+            list[kept++] = list[t];
+        } else {
+            tensor_ignore(file, list[t].name);
+            tensor_release(&list[t]);
+        }
+    file->tensors.count = kept;
     *held += memory_in_use() - before;
     return s;
 }

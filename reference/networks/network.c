@@ -320,6 +320,10 @@ status network_bind(struct network *n, const struct tensors *file)
     for (size_t p = 0; p < n->parts; p++)
         for (int r = 1; row_name(&n->part[p], r); r++)
             if ((s = bind_weight(&n->part[p], r, file)).code) return s;
+    for (size_t t = 0; t < file->count; t++)
+        if (!network_asks(n, file->tensor[t].name))
+            return bad_input("tensor %.60s: not of this network, expected none ('twicetold help %s')",
+                             file->tensor[t].name, n->table->name);
     for (size_t p = 0; p < n->parts; p++)
         if ((s = check(&n->part[p])).code) return s;
     return status_ok();

@@ -10,8 +10,7 @@
  * 1/sqrt(C/h); %q for query channels, by the table's rule; %K for classes.  Operators and layers that have --grid get
  * the grid of their input.
  *
- * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file has the tensors of all paths; others
- * are ignored.
+ * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file has exactly the tensors of all paths.
  *
  *     network_create     creates problems and plans without memory: sizes, parameters, bytes and costs are known
  *     network_bind       binds the tensors of a file; network_draw makes random weights
@@ -116,7 +115,7 @@ struct network {
 /* After an error there is nothing to release. */
 status network_create(struct network *n, const struct network_table *table, const struct network_request *request);
 
-/* Binds the tensors of a file.  Bad input: a tensor that is missing or of another shape.  Without data only
+/* Binds the tensors of a file.  Bad input: a tensor that is missing, extra, or of another shape.  Without data only
  * shapes are checked.  The data must outlive the network. */
 status network_bind(struct network *n, const struct tensors *file);
 

@@ -272,7 +272,7 @@ TEST(networks_by_hand)
 
 /* ---- errors ------------------------------------------------ */
 
-/* The message names the path if a weight is missing or of another shape, also before any number is read. */
+/* The message names the path if a weight is missing, unknown or of another shape, also before any number is read. */
 TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
@@ -294,7 +294,7 @@ TEST(wrong_weights_are_named_by_their_paths)
         }
         all.tensor[all.count] = all.tensor[0];
         all.tensor[all.count++].name = "stage1.embed.gain";
-        succeeds(network_bind(&n, &all));
+        rejected(network_bind(&n, &all), STATUS_BAD_INPUT, "tensor stage1.embed.gain: not of this network");
         all.count--;
     }
     network_release(&n);
