@@ -122,14 +122,9 @@ static status write_step(struct network *n, const struct part *p, const real *gi
     return tensor_file_write(path, out, count);
 }
 
-/* Also a name after a prefix ("model."): if the name alone is missing, network_bind shows the prefix. */
 static bool asked(const void *n, const char *name)
 {
-    while (!network_asks(n, name)) {
-        name = strchr(name, '.');
-        if (!name++) return false;
-    }
-    return true;
+    return network_asks(n, name);
 }
 
 /* Opens the file without tensors that the network does not ask for.  Adds the bytes in use to *held. */
@@ -137,8 +132,8 @@ static status open_weights(struct safetensors *file, size_t *held, const struct 
                            size_t allowed)
 {
     size_t before = memory_in_use(), kept = 0;
-    bool plain = false;                 /* names without a prefix are there: those with one are not needed */
-    struct tensor_request r = {.allowed = allowed, .asked = asked, .params = n, .floats = true};
+    bool plain = false;                 /* no needed name is there: keep all, so that network_bind shows a prefix */
+    struct tensor_request r = {.allowed = allowed, .asked = asked, .params = n};
     status s = tensor_file_open(file, path, &r);
     struct tensor *list = file->tensors.tensor;
     for (size_t t = 0; t < file->tensors.count; t++) plain |= network_asks(n, list[t].name);

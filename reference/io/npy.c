@@ -316,7 +316,7 @@ status tensor_file_open(struct safetensors *opened, const char *path, const stru
     struct stat found;
     enum format format;
     size_t allowed = request->allowed, size = 0;
-    *opened = (struct safetensors){.asked = request->asked, .params = request->params, .floats = request->floats};
+    *opened = (struct safetensors){.asked = request->asked, .params = request->params};
     status s = format_of(&format, path);
     if (!s.code && !allowed) s = bytes_allowed(&allowed, NULL);
     if (s.code) return s;

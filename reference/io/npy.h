@@ -20,7 +20,6 @@ struct tensor_request {
     size_t allowed;             /* the most bytes to read into memory; 0: three quarters of the free memory */
     bool (*asked)(const void *params, const char *name);        /* NULL: reject unreadable tensors (safetensors.h) */
     const void *params;
-    bool floats;                /* also leave out readable tensors that nobody asks for */
 };
 
 /* The rest is as for safetensors_open; safetensors_load, safetensors_doubles and safetensors_close follow. */

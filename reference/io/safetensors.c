@@ -157,7 +157,7 @@ void tensor_ignore(struct safetensors *opened, const char *name)
 
 bool tensor_ignored(struct safetensors *opened, const char *name, bool readable)
 {
-    if ((readable && !opened->floats) || !opened->asked || opened->asked(opened->params, name)) return false;
+    if (readable || !opened->asked || opened->asked(opened->params, name)) return false;
     tensor_ignore(opened, name);
     return true;
 }

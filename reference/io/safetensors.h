@@ -38,7 +38,6 @@ struct safetensors {
     /* If not NULL: a tensor of another dtype or without numbers is left out, unless it is asked for. */
     bool (*asked)(const void *params, const char *name);
     const void *params;
-    bool floats;                /* ... and a readable one too */
     size_t ignored;             /* tensors left out */
     char first_ignored[64];
 };
@@ -80,7 +79,7 @@ size_t safetensors_width(const struct safetensors *opened, size_t t);
  * or memory is full. */
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count);
 
-/* True if a tensor is left out: it is not asked for, and not readable or opened->floats is set.  Counts it. */
+/* True if a tensor is left out: it is not readable, and not asked for.  Counts it. */
 bool tensor_ignored(struct safetensors *opened, const char *name, bool readable);
 void tensor_ignore(struct safetensors *opened, const char *name);
 
