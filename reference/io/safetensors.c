@@ -173,17 +173,12 @@ static size_t other_width(const char *dtype)
     return 0;
 }
 
-/* Check one entry of the header by itself; describe its tensor and place.  The data section begins at data_at. */
-static status read_entry(struct safetensors *opened, struct place *p, const cJSON *entry, uint64_t data_at,
-                         uint64_t data_bytes)
+/* The dtype, shape and data_offsets of an entry. */
+static status find_fields(const cJSON *fields[3], const cJSON *entry)
 {
     static const char *const names[3] = {"dtype", "shape", "data_offsets"};
-    const cJSON *fields[3] = {NULL, NULL, NULL}, *field;
     const char *name = entry->string;
-    uint64_t sizes[TENSOR_AXES], offsets[2];
-    size_t axes, count, size[TENSOR_AXES];
-    char shape[61];
-
+    const cJSON *field;
     if (!cJSON_IsObject(entry)) return bad_input("tensor %.60s: %s, expected an object", name, kind(entry));
     cJSON_ArrayForEach(field, entry) {
         int f = 0;
@@ -195,7 +190,21 @@ static status read_entry(struct safetensors *opened, struct place *p, const cJSO
     }
     for (int f = 0; f < 3; f++)
         if (!fields[f]) return bad_input("tensor %.60s: %s is missing", name, names[f]);
+    return status_ok();
+}
 
+/* Check one entry of the header by itself; describe its tensor and place.  The data section begins at data_at. */
+static status read_entry(struct safetensors *opened, struct place *p, const cJSON *entry, uint64_t data_at,
+                         uint64_t data_bytes)
+{
+    const cJSON *fields[3] = {NULL, NULL, NULL};
+    const char *name = entry->string;
+    uint64_t sizes[TENSOR_AXES], offsets[2];
+    size_t axes, count, size[TENSOR_AXES];
+    char shape[61];
+
+    status s = find_fields(fields, entry);
+    if (s.code) return s;
     if (!cJSON_IsString(fields[0]))
         return bad_input("tensor %.60s: dtype is %s, expected a string", name, kind(fields[0]));
     const char *dtype = fields[0]->valuestring;
@@ -204,7 +213,7 @@ static status read_entry(struct safetensors *opened, struct place *p, const cJSO
     if (!readable) width = other_width(dtype);
     if (width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
 
-    status s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
+    s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
     if (s.code) return s;
     for (size_t a = 0; a < axes && a < TENSOR_AXES; a++) readable = readable && sizes[a] > 0;
     bool ignored = tensor_ignored(opened, name, readable);
