@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "../runtime/bytes.h"
-#include "../io/safetensors.h"
 #include "../runtime/lookup.h"
 #include "command.h"
 #include "devices.h"
@@ -36,6 +35,11 @@ double work_allowed(const struct call *c)
     return device_is_emulated(option_text(c, "device", NULL)) ? WORK_EMULATED : WORK_OF_HOURS;
 }
 
+static bool asked(const void *problem, const char *name)
+{
+    return problem_row(problem, name) >= 0;
+}
+
 static status apply(const struct call *c)
 {
     struct problem p;
@@ -51,7 +55,8 @@ static status apply(const struct call *c)
         s = form_on(&form, c->operator, option_text(c, "form", NULL), option_text(c, "device", NULL),
                     limit ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
-    s = safetensors_open(&file, c->input[0]);
+    struct tensor_request r = {.allowed = allowed, .asked = asked, .params = &p};
+    s = tensor_file_open(&file, c->input[0], &r);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_prepare(&plan, &p, form, call_threads(c));
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
@@ -61,7 +66,8 @@ static status apply(const struct call *c)
     if (!s.code) s = plan_allocate(&plan, NULL);
     if (!s.code) s = plan_load(&plan);
     if (!s.code) s = compute(&y, &plan);
-    if (!s.code) s = safetensors_write(c->output, &y, 1);
+    if (!s.code) s = tensor_file_write(c->output, &y, 1);
+    if (!s.code) print_ignored(&file, c->input[0]);
     plan_release(&plan);
     tensor_release(&y);
     safetensors_close(&file);

@@ -1,7 +1,10 @@
 /* command.c -- commands by name, and the values of their options; see command.h */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "command.h"
 #include <string.h>
+#include "../io/atomic_file.h"
 #include "../runtime/lookup.h"
 
 const struct command *command_find(const struct command *const *commands, const char *name)
@@ -19,6 +22,21 @@ const char *option_text(const struct call *c, const char *option, const char *mi
 {
     const char *text = problem_text(&c->options, option);
     return text && *text ? text : missing;
+}
+
+void print_ignored(const struct safetensors *file, const char *path)
+{
+    char name[sizeof file->first_ignored];
+    snprintf(name, sizeof name, "%s", file->first_ignored);
+    status_one_line(name);
+    if (file->ignored)
+        fprintf(stderr, "twicetold: %s: ignored %zu tensor%s that nothing needs, first '%s'\n", path, file->ignored,
+                file->ignored == 1 ? "" : "s", name);
+}
+
+FILE *printed_beside(const char *path)
+{
+    return is_stream(path) ? stderr : stdout;
 }
 
 struct problem_sizes call_sizes(const struct call *c)

@@ -4,6 +4,7 @@
  * twicetold.c has the list of commands. */
 
 #pragma once
+#include "../io/npy.h"
 #include "../networks/operators.h"
 #include "../networks/network.h"
 #include "../runtime/sizes.h"
@@ -52,6 +53,12 @@ int call_threads(const struct call *c);
 
 /* The value of an option of the command; `missing` if it is not given and has no default. */
 const char *option_text(const struct call *c, const char *option, const char *missing);
+
+/* Says on stderr which tensors of a file were left out, if any. */
+void print_ignored(const struct safetensors *file, const char *path);
+
+/* Where a command that writes tensors to this path prints: stderr if they go to a stream. */
+FILE *printed_beside(const char *path);
 
 /* The sizes from the operator's options, --channels, --batch and OPTIONS_SIZES. */
 struct problem_sizes call_sizes(const struct call *c);

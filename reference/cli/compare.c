@@ -1,13 +1,12 @@
 /* compare.c -- the command that compares two files of tensors
  *
  * Both files are read in pieces, as doubles.  So their sizes may exceed the memory, and the precision of this program
- * does not matter. */
+ * does not matter.  The array of a .npy file has no name: it is y in A, and in B the only tensor of A. */
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../io/safetensors.h"
 #include "../runtime/lookup.h"
 #include "../runtime/memory.h"
 #include "command.h"
@@ -144,9 +143,11 @@ static status compare_files(struct safetensors *a, struct safetensors *b, const 
 static status compare(const struct call *c)
 {
     struct safetensors a, b;
-    status s = status_at(safetensors_open(&a, c->input[0]), "A");
+    struct tensor_request r = {.name = "y"};
+    status s = status_at(tensor_file_open(&a, c->input[0], &r), "A");
     if (s.code) return s;
-    s = status_at(safetensors_open(&b, c->input[1]), "B");
+    if (a.tensors.count == 1) r.name = a.tensors.tensor[0].name;
+    s = status_at(tensor_file_open(&b, c->input[1], &r), "B");
     if (!s.code) {
         s = compare_files(&a, &b, c);
         safetensors_close(&b);

@@ -28,7 +28,7 @@
 #include "../runtime/bytes.h"
 #include "../runtime/lookup.h"
 #include "../networks/operators.h"
-#include "../io/safetensors.h"
+#include "../io/npy.h"
 #include "../io/tokens.h"
 #include "devices.h"
 #include "progress.h"
@@ -400,7 +400,7 @@ static status keep(struct race *race, const struct entrant *e)
     all[0].data = race->harness.x;
     *y = (struct tensor){.name = (char[]){"y"}, .count = race->harness.outputs, .data = (real *)(size_t)kept};
     status s = problem_output_shape(race->problem, &y->axes, y->size);
-    return s.code ? s : safetensors_write(race->request->keep, all, (size_t)(y - all) + 1);
+    return s.code ? s : tensor_file_write(race->request->keep, all, (size_t)(y - all) + 1);
 }
 
 /* Leaves out a form that would take too long.  `rate`: seconds per multiply-add on the last grid, or 0. */

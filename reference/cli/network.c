@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../runtime/bytes.h"
-#include "../io/safetensors.h"
 #include "../runtime/lookup.h"
 #include "../networks/photo.h"
 #include "../networks/profile.h"
@@ -168,8 +167,36 @@ static status write_step(FILE *to, struct network *n, const struct part *p, cons
     size_t count = problem_list(out, &p->problem);
     const real *x = move == ALONG || move == JOIN ? n->h : n->parts ? n->x : given;
     out[0].data = (real *)(size_t)x;
-    s = safetensors_write(path, out, count);
+    s = tensor_file_write(path, out, count);
     if (!s.code) print_outputs(to, out, 1);
+    return s;
+}
+
+static bool asked(const void *n, const char *name)
+{
+    return network_asks(n, name);
+}
+
+/* Opens the file without tensors that the network does not ask for.  Adds the bytes in use to *held. */
+static status open_weights(struct safetensors *file, size_t *held, const struct network *n, const char *path,
+                           size_t allowed)
+{
+    size_t before = memory_in_use(), kept = 0;
+    bool plain = false;                 /* no needed name is there: keep all, so that network_bind shows a prefix */
+    struct tensor_request r = {.allowed = allowed, .asked = asked, .params = n};
+    status s = tensor_file_open(file, path, &r);
+    struct tensor *list = file->tensors.tensor;
+    for (size_t t = 0; t < file->tensors.count; t++) plain |= network_asks(n, list[t].name);
+    for (size_t t = 0; t < file->tensors.count; t++)
+        if (network_asks(n, list[t].name) == plain) {
+            file->place[kept] = file->place[t];
+            list[kept++] = list[t];
+        } else {
+            tensor_ignore(file, list[t].name);
+            tensor_release(&list[t]);
+        }
+    file->tensors.count = kept;
+    *held += memory_in_use() - before;
     return s;
 }
 
@@ -183,7 +210,7 @@ static status load_weights(struct network *n, struct safetensors *file, const ch
 /* Runs a placed network and writes the file: all outputs or, with --before, what step number `step` needs. */
 static status run_placed(struct network *n, const struct call *c, const real *given, size_t step, double work)
 {
-    FILE *to = strcmp(c->output, "-") ? stdout : stderr;
+    FILE *to = printed_beside(c->output);
     bool stages = problem_given(&c->options, "stages"), before = option_text(c, "before", NULL);
     struct progress progress = progress_begin(work, 2);
     struct tensor out[NETWORK_STAGES + 1] = {{0}};
@@ -197,7 +224,7 @@ static status run_placed(struct network *n, const struct call *c, const real *gi
     if (!s.code && before) s = write_step(to, n, &n->part[step], given, c->output);
     if (!s.code && !before) s = network_run(n, out[0].data, given, stage);
     progress_clear(&progress);
-    if (!s.code && !before) s = safetensors_write(c->output, out, written);
+    if (!s.code && !before) s = tensor_file_write(c->output, out, written);
     if (!s.code && !before) print_outputs(to, out, written);
     for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
     return s;
@@ -230,7 +257,7 @@ static status run_network(const struct call *c)
     status s = check_options(c);
     if (!s.code) s = bytes_allowed(&allowed, option_text(c, "max-memory", NULL));
     if (!s.code) s = grid_parse(&g, option_text(c, "grid", c->network->grid));
-    if (!s.code && input_path) s = safetensors_open(&input, input_path);
+    if (!s.code && input_path) s = tensor_file_open(&input, input_path, &(struct tensor_request){.allowed = allowed});
     struct network_request r = {
         .form = option_text(c, "form", NULL), .grid = option_text(c, "grid", NULL), .classes = problem_size(own, "K"),
         .depths = option_text(c, "depths", NULL), .widths = option_text(c, "widths", NULL),
@@ -239,10 +266,10 @@ static status run_network(const struct call *c)
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
     if (!s.code) s = network_create(&n, c->network, &r);
+    if (!s.code && weights_path) s = open_weights(&weights, &held, &n, weights_path, allowed);
     if (!s.code && before) s = find_step(&step, &n, before);
     if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
     double work = network_multiply_adds(&n) * (problem_given(own, "profile") ? PROFILE_RUNS + 2 : 1);
@@ -264,6 +291,7 @@ static status run_network(const struct call *c)
     if (!s.code) s = network_place(&n);
     const real *given = input_path && !s.code ? tensors_find(&input.tensors, "x")->data : x.data;
     if (!s.code) s = run_placed(&n, c, given, step, work);
+    if (!s.code) print_ignored(&weights, weights_path);
     tensor_release(&x);
     n.parts = parts;
     network_release(&n);

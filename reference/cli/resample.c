@@ -4,7 +4,6 @@
 #include <string.h>
 #include "../runtime/bytes.h"
 #include "regrid.h"
-#include "../io/safetensors.h"
 #include "../networks/layers/layers.h"
 #include "../lisa.h"
 #include "../runtime/lookup.h"
@@ -111,7 +110,7 @@ static status resample(const struct call *c)
     if (!s.code) s = operator_on(&p, c, from_text);
     if (!s.code) s = bytes_allowed(&allowed, NULL);
     if (!s.code) memory_set_limit(allowed);
-    if (s.code || (s = safetensors_read(&file, c->input[0])).code) return s;
+    if (s.code || (s = tensor_file_read(&file, c->input[0], NULL)).code) return s;
     out.tensor = memory_get(file.count + 1, sizeof *out.tensor);
     if (!out.tensor) s = out_of_memory("the tensors");
     for (; !s.code && out.count < file.count; out.count++) {
@@ -131,7 +130,7 @@ static status resample(const struct call *c)
         changed += r.kind != COPIED;
     }
     if (!s.code && !changed) s = bad_input("found no tensor with an entry for each token or offset, expected one");
-    if (!s.code) s = safetensors_write(c->output, out.tensor, out.count);
+    if (!s.code) s = tensor_file_write(c->output, out.tensor, out.count);
     tensors_release(&out);
     tensors_release(&file);
     return s;

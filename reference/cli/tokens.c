@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../runtime/bytes.h"
-#include "../io/safetensors.h"
 #include "../io/tokens.h"
 #include "../runtime/lookup.h"
 #include "command.h"
@@ -48,8 +47,8 @@ static status tokens(const struct call *c)
     if (s.code) return s;
     s = tensor_create(&x, "x", 3, size);
     if (!s.code) s = tokens_make(x.data, size[0], &p->grid, size[2], &source, origin, sizeof origin);
-    if (!s.code) s = safetensors_write(c->output, &x, 1);
-    if (!s.code) printf("%s\n", origin);
+    if (!s.code) s = tensor_file_write(c->output, &x, 1);
+    if (!s.code) fprintf(printed_beside(c->output), "%s\n", origin);
     tensor_release(&x);
     return s;
 }
@@ -79,9 +78,9 @@ static status parameters(const struct call *c)
     status s = problem_from_sizes(&p, c->operator, &sizes);
     if (s.code) return s;
     s = draw_input(&p, c, 0, &block, origin);
-    if (!s.code) s = safetensors_write(c->output, all, problem_list(all, &p));
-    if (!s.code) printf("tokens of %s\n%zu parameters, drawn with seed %.0f\n", origin, problem_parameters(&p),
-                        problem_number(&c->options, "seed"));
+    if (!s.code) s = tensor_file_write(c->output, all, problem_list(all, &p));
+    if (!s.code) fprintf(printed_beside(c->output), "tokens of %s\n%zu parameters, drawn with seed %.0f\n", origin,
+                         problem_parameters(&p), problem_number(&c->options, "seed"));
     memory_free(block);
     memory_free(p.tensor[0].data);
     return s;

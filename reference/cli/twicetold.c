@@ -104,6 +104,7 @@ static status sort_words(struct call *c, const char **option, int *options, cons
 static bool is_output(const struct call *c, const char *input)
 {
     char temporary[4096];
+    if (is_stream(c->output)) return false;
     snprintf(temporary, sizeof temporary, "%s.tmp", c->output);
     return input && (same_file(input, c->output) || same_file(input, temporary));
 }
@@ -123,6 +124,8 @@ static status check_files(const struct call *c)
         return bad_input("found '%.60s' with --images, expected one or the other", c->input[0]);
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
+    status s = tensor_file_check(c->output);
+    if (s.code) return status_at(s, "option -o");
     for (int i = 0; i < 2 + c->files; i++)
         if (is_output(c, i < 2 ? c->input[i] : c->file[i - 2])) return same_path(c);
     for (const struct option *o = c->command->declaration.options; o->name; o++)

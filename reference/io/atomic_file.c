@@ -25,6 +25,24 @@ status path_error(const char *be_done, const char *path, int error)
     }
 }
 
+bool is_stream(const char *path)
+{
+    struct stat found;
+    if (!strcmp(path, "-")) return true;
+    return stat(path, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode) || S_ISCHR(found.st_mode));
+}
+
+static status open_stream(struct atomic_file *f)
+{
+    bool standard = !strcmp(f->path, "-");
+    int fd = standard ? dup(STDOUT_FILENO) : open(f->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    f->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (f->file) return status_ok();
+    status s = path_error("written", f->path, errno);
+    if (fd >= 0) close(fd);
+    return s;
+}
+
 void atomic_file_remove(void)
 {
     char *path = atomic_load(&pending);
@@ -59,6 +77,7 @@ static status find_target(struct atomic_file *f)
 status atomic_file_open(struct atomic_file *f, const char *path)
 {
     *f = (struct atomic_file){.path = path};
+    if (is_stream(path)) return open_stream(f);
     status s = find_target(f);
     if (!s.code) {
         unlink(f->temporary);           /* O_EXCL then does not write through a link of this name */
@@ -79,12 +98,14 @@ status atomic_file_close(struct atomic_file *f, status s)
     int error = 0;
     if (f->file) {
         int fd = fileno(f->file);
-        if (!s.code && (fflush(f->file) != 0 || (f->replaces && fchmod(fd, f->mode) != 0) || fsync(fd) != 0))
+        if (!s.code && (fflush(f->file) != 0 || (f->replaces && fchmod(fd, f->mode) != 0)
+                        || (f->temporary && fsync(fd) != 0)))
             error = errno;
         if (fclose(f->file) != 0 && !error) error = errno;
-        if (!s.code && !error && rename(f->temporary, f->target ? f->target : f->path) != 0) error = errno;
+        const char *target = f->target ? f->target : f->path;
+        if (!s.code && !error && f->temporary && rename(f->temporary, target) != 0) error = errno;
         if (!s.code && error) s = path_error("written", f->path, error);
-        if (s.code) unlink(f->temporary);
+        if (s.code && f->temporary) unlink(f->temporary);
     }
     atomic_store(&pending, NULL);
     memory_free(f->temporary);

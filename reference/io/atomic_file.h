@@ -9,7 +9,9 @@
  * the next one overwrites.  So two processes must not write the same PATH at the same time.
  *
  * The new file has the permission bits of the old one.  A symbolic link is followed: the file it names is replaced, the
- * link stays.  A name must be at least four bytes shorter than the file system allows. */
+ * link stays.  A name must be at least four bytes shorter than the file system allows.
+ *
+ * Pipes, sockets and character devices are written directly, and so is standard output, by the name "-". */
 
 #pragma once
 #include <stdbool.h>
@@ -28,7 +30,10 @@ struct atomic_file {
     mode_t mode;
 };
 
-/* STATUS_BAD_INPUT if path is a folder or no regular file, may not be written to, or its folder is absent or not
+/* True if the path is "-", or a file that is no regular one and no folder. */
+bool is_stream(const char *path);
+
+/* STATUS_BAD_INPUT if path is a folder or a block device, may not be written to, or its folder is absent or not
  * writable; STATUS_FAILURE for other errors.  After an error nothing is open.  path must outlive the open file. */
 status atomic_file_open(struct atomic_file *f, const char *path);
 

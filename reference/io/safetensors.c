@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 #include "atomic_file.h"
 
 #define HEADER_LIMIT ((size_t)100000000)
@@ -26,12 +27,6 @@
 
 _Static_assert(sizeof(off_t) == sizeof(uint64_t), "a file may be longer than there are addresses");
 _Static_assert(sizeof(real) == 4 || sizeof(real) == 8, "a real is stored as F32 or F64");
-
-struct place {
-    const char *name;
-    uint64_t at, end;           /* of its data, in the file */
-    size_t width;               /* bytes of one element: 4 for F32, 8 for F64 */
-};
 
 /* ---- The scan: what cJSON accepts and JSON does not ---- */
 
@@ -155,16 +150,35 @@ static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
     return status_ok();
 }
 
-/* Check one entry of the header by itself; describe its tensor and place.  The data section begins at data_at. */
-static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, uint64_t data_at, uint64_t data_bytes)
+void tensor_ignore(struct safetensors *opened, const char *name)
+{
+    if (!opened->ignored++) snprintf(opened->first_ignored, sizeof opened->first_ignored, "%s", name);
+}
+
+bool tensor_ignored(struct safetensors *opened, const char *name, bool readable)
+{
+    if (readable || !opened->asked || opened->asked(opened->params, name)) return false;
+    tensor_ignore(opened, name);
+    return true;
+}
+
+/* Bytes of one element of a dtype that is not read; 0 if the format has no such type. */
+static size_t other_width(const char *dtype)
+{
+    static const char *const types[] = {"BOOL U8 I8 F8_E4M3 F8_E5M2 F8_E8M0", "U16 I16 F16 BF16", "U32 I32",
+                                        "U64 I64 C64"};
+    for (size_t t = 0; t < 4; t++)
+        for (const char *at = types[t]; *dtype && (at = strstr(at, dtype)); at++)
+            if ((at == types[t] || at[-1] == ' ') && strchr(" ", at[strlen(dtype)])) return (size_t)1 << t;
+    return 0;
+}
+
+/* The dtype, shape and data_offsets of an entry. */
+static status find_fields(const cJSON *fields[3], const cJSON *entry)
 {
     static const char *const names[3] = {"dtype", "shape", "data_offsets"};
-    const cJSON *fields[3] = {NULL, NULL, NULL}, *field;
     const char *name = entry->string;
-    uint64_t sizes[TENSOR_AXES], offsets[2];
-    size_t axes, count, size[TENSOR_AXES];
-    char shape[61];
-
+    const cJSON *field;
     if (!cJSON_IsObject(entry)) return bad_input("tensor %.60s: %s, expected an object", name, kind(entry));
     cJSON_ArrayForEach(field, entry) {
         int f = 0;
@@ -176,22 +190,42 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
     }
     for (int f = 0; f < 3; f++)
         if (!fields[f]) return bad_input("tensor %.60s: %s is missing", name, names[f]);
+    return status_ok();
+}
 
+/* Check one entry of the header by itself; describe its tensor and place.  The data section begins at data_at. */
+static status read_entry(struct safetensors *opened, struct place *p, const cJSON *entry, uint64_t data_at,
+                         uint64_t data_bytes)
+{
+    const cJSON *fields[3] = {NULL, NULL, NULL};
+    const char *name = entry->string;
+    uint64_t sizes[TENSOR_AXES], offsets[2];
+    size_t axes, count, size[TENSOR_AXES];
+    char shape[61];
+
+    status s = find_fields(fields, entry);
+    if (s.code) return s;
     if (!cJSON_IsString(fields[0]))
         return bad_input("tensor %.60s: dtype is %s, expected a string", name, kind(fields[0]));
     const char *dtype = fields[0]->valuestring;
     size_t width = strcmp(dtype, "F32") == 0 ? 4 : strcmp(dtype, "F64") == 0 ? 8 : 0;
+    bool readable = width > 0;
+    if (!readable) width = other_width(dtype);
     if (width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
 
-    status s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
+    s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
     if (s.code) return s;
+    for (size_t a = 0; a < axes && a < TENSOR_AXES; a++) readable = readable && sizes[a] > 0;
+    bool ignored = tensor_ignored(opened, name, readable);
+    if (!ignored && strcmp(dtype, "F32") && strcmp(dtype, "F64"))
+        return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
     if (axes > TENSOR_AXES)
         return bad_input("tensor %.60s: %zu axes, expected at most %d", name, axes, TENSOR_AXES);
     uint64_t bytes = width;
     for (size_t a = 0; a < axes; a++) {
-        if (sizes[a] == 0)
+        if (sizes[a] == 0 && !ignored)
             return bad_input("tensor %.60s: axis %zu has size 0, expected at least 1", name, a);
-        if (bytes > UINT64_MAX / sizes[a])
+        if (sizes[a] && bytes > UINT64_MAX / sizes[a])
             return bad_input("tensor %.60s: its size overflows", name);
         bytes *= sizes[a];
         size[a] = (size_t)sizes[a];
@@ -210,8 +244,12 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
         return bad_input("tensor %.60s: data_offsets [%" PRIu64 ", %" PRIu64 "], expected %" PRIu64
                          " bytes for %s %s", name, begin, end, bytes,
                          dtype, shape_text(shape, sizeof shape, (int)axes, size));
+    *p = (struct place){name, data_at + begin, data_at + end, width, false};
+    if (ignored) return s;
+    struct tensor *t = &opened->tensors.tensor[opened->tensors.count];
     s = tensor_describe(t, name, (int)axes, size);
-    *p = (struct place){t->name, data_at + begin, data_at + end, width};
+    p->name = t->name;
+    opened->tensors.count += !s.code;
     return s;
 }
 
@@ -232,8 +270,8 @@ static int by_text(const void *a, const void *b)
 
 static int by_place(const void *a, const void *b)
 {
-    uint64_t x = (*(const struct place *const *)a)->at, y = (*(const struct place *const *)b)->at;
-    return (x > y) - (x < y);
+    const struct place *x = *(const struct place *const *)a, *y = *(const struct place *const *)b;
+    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->end > y->end) - (x->end < y->end);
 }
 
 static status check_names(const char **names, size_t count)
@@ -270,7 +308,7 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
 {
     struct tensors *list = &opened->tensors;
     const cJSON *entry;
-    size_t entries = (size_t)cJSON_GetArraySize(header), n = 0;
+    size_t entries = (size_t)cJSON_GetArraySize(header), n = 0, places = 0, out = entries;
     const char **names = memory_get(entries, sizeof *names);
     const struct place **order = memory_get(entries, sizeof *order);
 
@@ -283,13 +321,16 @@ static status read_entries(struct safetensors *opened, const cJSON *header, uint
             s = check_metadata(entry);
             continue;
         }
-        struct place *place = &opened->place[list->count];
-        order[list->count] = place;
-        s = read_entry(&list->tensor[list->count], place, entry, data_at, data_bytes);
-        list->count += !s.code;
+        struct place place;
+        size_t at = list->count;
+        s = read_entry(opened, &place, entry, data_at, data_bytes);
+        if (s.code) break;
+        if (at == list->count) at = --out;          /* places of ignored tensors are at the end */
+        opened->place[at] = place;
+        order[places++] = &opened->place[at];
     }
     if (!s.code) s = check_names(names, entries);
-    if (!s.code) s = check_tiles(order, list->count, data_at, data_bytes);
+    if (!s.code) s = check_tiles(order, places, data_at, data_bytes);
     memory_free(names);
     memory_free(order);
     return s;
@@ -322,11 +363,11 @@ union chunk {                   /* numbers that are converted together */
     double doubles[2048];
 };
 
-/* Files are little-endian: on a big-endian host, reverse the bytes of each number. */
-static void little_endian(void *numbers, size_t count, size_t width)
+/* Reverse the bytes of each number, if the file's order is not the host's. */
+static void order_bytes(void *numbers, size_t count, size_t width, bool big_endian)
 {
     unsigned char *bytes = numbers;
-    if (*(const unsigned char *)&(const uint16_t){1}) return;
+    if (*(const unsigned char *)&(const uint16_t){1} == !big_endian) return;
     for (size_t i = 0; i < count; i++, bytes += width)
         for (size_t low = 0, high = width - 1; low < high; low++, high--) {
             unsigned char kept = bytes[low];
@@ -349,7 +390,7 @@ static status read_numbers(void *to, size_t to_width, struct safetensors *opened
         if (n > count - done) n = count - done;
         if (fread(&chunk, place.width, n, opened->file) != n)
             return failure("tensor %.60s: the file ended or failed while it was read", place.name);
-        little_endian(&chunk, n, place.width);
+        order_bytes(&chunk, n, place.width, place.big_endian);
         for (size_t i = 0; i < n && to_width > place.width; i++) doubles[i] = (double)chunk.floats[i];
         for (size_t i = 0; i < n && to_width < place.width; i++) floats[i] = (float)chunk.doubles[i];
         if (to_width == place.width) memcpy((unsigned char *)to + done * to_width, &chunk, n * to_width);
@@ -357,17 +398,18 @@ static status read_numbers(void *to, size_t to_width, struct safetensors *opened
     return status_ok();
 }
 
-static status read_header(struct safetensors *opened, uint64_t bytes)
+status safetensors_header(struct safetensors *opened, const char *path, uint64_t bytes)
 {
     FILE *file = opened->file;
     uint64_t stated;
     cJSON *header = NULL;
-    if (bytes < sizeof stated) return bad_input("the file has %" PRIu64 " bytes, expected at least 8", bytes);
+    if (bytes < sizeof stated)
+        return bad_input("%.100s: found %" PRIu64 " bytes, expected a safetensors file, at least 8", path, bytes);
     if (fread(&stated, sizeof stated, 1, file) != 1) return failure("the file cannot be read");
-    little_endian(&stated, 1, sizeof stated);
+    order_bytes(&stated, 1, sizeof stated, false);
     if (stated == 0 || stated > bytes - sizeof stated || stated > HEADER_LIMIT)
-        return bad_input("a header of %" PRIu64 " bytes, expected 1 to %" PRIu64, stated,
-                         bytes - sizeof stated < HEADER_LIMIT ? bytes - sizeof stated : HEADER_LIMIT);
+        return bad_input("%.100s: no safetensors file, a header of %" PRIu64 " bytes, expected 1 to %" PRIu64, path,
+                         stated, bytes - sizeof stated < HEADER_LIMIT ? bytes - sizeof stated : HEADER_LIMIT);
     size_t length = (size_t)stated, data_at = sizeof stated + length;
 
     char *text = memory_get(length + 1, 1);
@@ -398,7 +440,7 @@ status safetensors_open(struct safetensors *opened, const char *path)
         close(fd);
         return s;
     }
-    s = read_header(opened, (uint64_t)found.st_size);
+    s = safetensors_header(opened, path, (uint64_t)found.st_size);
     if (s.code) safetensors_close(opened);
     return s;
 }
@@ -430,6 +472,7 @@ void safetensors_close(struct safetensors *opened)
     tensors_release(&opened->tensors);
     memory_free(opened->place);
     if (opened->file) fclose(opened->file);
+    memory_free(opened->bytes);
     *opened = (struct safetensors){0};
 }
 
@@ -446,7 +489,7 @@ status safetensors_read(struct tensors *list, const char *path)
 
 /* ---- Writing ---- */
 
-static status check_own_names(const struct tensor *tensors, size_t count)
+status tensor_names_check(const struct tensor *tensors, size_t count)
 {
     const char **names = memory_get(count, sizeof *names);
     if (!names) return out_of_memory("the header");
@@ -493,25 +536,33 @@ static status compose_header(char **text, const struct tensor *tensors, size_t c
     return bad_input("a header of %zu bytes, expected at most %zu", length, HEADER_LIMIT);
 }
 
+bool tensor_write(FILE *file, const struct tensor *t, unsigned long *sum)
+{
+    union chunk chunk;
+    for (size_t done = 0, n; done < t->count; done += n) {
+        n = sizeof chunk / sizeof(real);
+        if (n > t->count - done) n = t->count - done;
+        memcpy(&chunk, t->data + done, n * sizeof(real));
+        order_bytes(&chunk, n, sizeof(real), false);
+        if (sum) *sum = crc32_z(*sum, (const unsigned char *)&chunk, n * sizeof(real));
+        if (file && fwrite(&chunk, sizeof(real), n, file) != n) return false;
+    }
+    return true;
+}
+
 /* Write the file.  On failure return false and set errno; closing the file may report an error too. */
-static bool write_all(FILE *file, const char *text, const struct tensor *tensors, size_t count, union chunk *chunk)
+static bool write_all(FILE *file, const char *text, const struct tensor *tensors, size_t count)
 {
     size_t length = strlen(text), padding = (8 - length % 8) % 8;
     uint64_t stated = length + padding;
 
     /* The header, padded so that the data are aligned. */
-    little_endian(&stated, 1, sizeof stated);
+    order_bytes(&stated, 1, sizeof stated, false);
     if (fwrite(&stated, sizeof stated, 1, file) != 1) return false;
     if (fwrite(text, 1, length, file) != length) return false;
     if (fwrite("        ", 1, padding, file) != padding) return false;
     for (size_t i = 0; i < count; i++)
-        for (size_t done = 0, n; done < tensors[i].count; done += n) {
-            n = sizeof *chunk / sizeof(real);
-            if (n > tensors[i].count - done) n = tensors[i].count - done;
-            memcpy(chunk, tensors[i].data + done, n * sizeof(real));
-            little_endian(chunk, n, sizeof(real));
-            if (fwrite(chunk, sizeof(real), n, file) != n) return false;
-        }
+        if (!tensor_write(file, &tensors[i], NULL)) return false;
     return true;
 }
 
@@ -521,17 +572,15 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
     char *text;
 
     /* The header, before any file is touched. */
-    status s = check_own_names(tensors, count);
+    status s = tensor_names_check(tensors, count);
     if (!s.code) s = compose_header(&text, tensors, count);
     if (s.code) return s;
-    union chunk *chunk = memory_get(1, sizeof *chunk);
-    s = chunk ? atomic_file_open(&f, path) : out_of_memory("the file");
+    s = atomic_file_open(&f, path);
     if (!s.code) {
         errno = 0;
-        if (!write_all(f.file, text, tensors, count, chunk)) s = path_error("written", path, errno ? errno : EIO);
+        if (!write_all(f.file, text, tensors, count)) s = path_error("written", path, errno ? errno : EIO);
         s = atomic_file_close(&f, s);
     }
-    memory_free(chunk);
     cJSON_free(text);
     return s;
 }

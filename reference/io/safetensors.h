@@ -14,6 +14,7 @@
 
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "../runtime/status.h"
 #include "../runtime/tensor.h"
@@ -33,6 +34,19 @@ struct safetensors {
     struct tensors tensors;
     struct place *place;        /* of each tensor in the file */
     FILE *file;
+    void *bytes;                /* the file, if it is in memory (npy.h) */
+    /* If not NULL: a tensor of another dtype or without numbers is left out, unless it is asked for. */
+    bool (*asked)(const void *params, const char *name);
+    const void *params;
+    size_t ignored;             /* tensors left out */
+    char first_ignored[64];
+};
+
+struct place {
+    const char *name;
+    uint64_t at, end;           /* of its data, in the file */
+    size_t width;               /* bytes of one element: 4 or 8 */
+    bool big_endian;
 };
 
 /* STATUS_BAD_INPUT for:
@@ -47,6 +61,8 @@ struct safetensors {
  *   - data that do not tile the data section: offsets that disagree with dtype and shape, overlap, leave a gap or a
  *     byte at the end, or lie outside. */
 status safetensors_open(struct safetensors *opened, const char *path);
+/* The same of `bytes` bytes in opened->file; `path` is for messages.  opened->asked may be set. */
+status safetensors_header(struct safetensors *opened, const char *path, uint64_t bytes);
 status safetensors_load(struct safetensors *opened);
 void safetensors_close(struct safetensors *opened);
 
@@ -62,6 +78,17 @@ size_t safetensors_width(const struct safetensors *opened, size_t t);
  * absent; if a name occurs twice, is not UTF-8 or is __metadata__; if the header is too long.  STATUS_FAILURE if disk
  * or memory is full. */
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count);
+
+/* True if a tensor is left out: it is not readable, and not asked for.  Counts it. */
+bool tensor_ignored(struct safetensors *opened, const char *name, bool readable);
+void tensor_ignore(struct safetensors *opened, const char *name);
+
+/* Writes the numbers in little-endian order, unless file is NULL; adds them to *sum, a CRC-32, unless NULL.  False
+ * on an error, in errno. */
+bool tensor_write(FILE *file, const struct tensor *t, unsigned long *sum);
+
+/* Bad input if the format does not allow a name: not in UTF-8, twice, __metadata__. */
+status tensor_names_check(const struct tensor *tensors, size_t count);
 
 /* True if both paths are the same text or name the same file, through any hard or symbolic links. */
 bool same_file(const char *a, const char *b);

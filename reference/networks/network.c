@@ -285,7 +285,7 @@ static status bind_weight(struct part *p, int r, const struct tensors *file)
     const struct tensor *t = tensors_find(file, path);
     int axes = p->problem.tensor[r].axes;
     shape_text(expected, sizeof expected, axes, p->problem.tensor[r].size);
-    if (!t) return bad_input("tensor %s: missing, expected %s", path, expected);
+    if (!t) return tensor_missing(path, expected, file);
     if (t->axes != axes || memcmp(t->size, p->problem.tensor[r].size, (size_t)axes * sizeof *t->size))
         return bad_input("tensor %s: found %s, expected %s", path, shape_text(found, sizeof found, t->axes, t->size),
                          expected);
@@ -293,7 +293,7 @@ static status bind_weight(struct part *p, int r, const struct tensors *file)
     return status_ok();
 }
 
-static bool known(const struct network *n, const char *name)
+bool network_asks(const struct network *n, const char *name)
 {
     char path[NETWORK_PATH];
     for (size_t p = 0; p < n->parts; p++) {
@@ -321,7 +321,7 @@ status network_bind(struct network *n, const struct tensors *file)
         for (int r = 1; row_name(&n->part[p], r); r++)
             if ((s = bind_weight(&n->part[p], r, file)).code) return s;
     for (size_t t = 0; t < file->count; t++)
-        if (!known(n, file->tensor[t].name))
+        if (!network_asks(n, file->tensor[t].name))
             return bad_input("tensor %.60s: not of this network, expected none ('twicetold help %s')",
                              file->tensor[t].name, n->table->name);
     for (size_t p = 0; p < n->parts; p++)

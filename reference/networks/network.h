@@ -121,6 +121,9 @@ status network_create(struct network *n, const struct network_table *table, cons
  * shapes are checked.  The data must outlive the network. */
 status network_bind(struct network *n, const struct tensors *file);
 
+/* True if the network has a weight of this path. */
+bool network_asks(const struct network *n, const char *path);
+
 /* Makes random weights, with a seed for each step; the network owns them.  Tensors of up to 65,536 numbers are normal.
  * Larger ones are sums of four uniforms (random_fill_sums) of the same variance, which are many times faster. */
 status network_draw(struct network *n, uint64_t seed);

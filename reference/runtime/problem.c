@@ -299,7 +299,7 @@ static status bind_row(struct problem *p, int r, const struct tensors *file)
     }
     shape_describe(expected, sizeof expected, p, row->shape);
     if (!t && row->optional) return status_ok();
-    if (!t) return bad_input("tensor %s: missing, expected %s", row->name, expected);
+    if (!t) return tensor_missing(row->name, expected, file);
     const char *shape = row->shape;
     while (shape && !fits(p, shape, t)) shape = shape_next_alternative(shape);
     if (!shape)
@@ -341,8 +341,11 @@ status problem_bind(struct problem *p, const struct tensors *file)
         if (problem_row(p, file->tensor[t].name) < 0) {
             char names[140];
             list_names(names, sizeof names, p);
-            return bad_input("tensor %.40s: not of this operator with these options, expected %s",
-                             file->tensor[t].name, names);
+            struct nearest n = {.found = file->tensor[t].name};
+            for (int r = 0; p->declaration->tensors[r].name; r++)
+                if (in_force(p, &p->declaration->tensors[r])) nearest_try(&n, p->declaration->tensors[r].name);
+            return nearest_suggest(bad_input("tensor %.40s: not of this operator with these options, expected %s",
+                                             n.found, names), &n);
         }
     return problem_loaded(p).code ? status_ok() : check(p);
 }

@@ -58,6 +58,19 @@ struct tensor *tensors_find(const struct tensors *list, const char *name)
     return NULL;
 }
 
+status tensor_missing(const char *name, const char *expected, const struct tensors *list)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *found = list->tensor[i].name;
+        size_t prefix = strlen(found) > length ? strlen(found) - length : 0;
+        if (prefix && found[prefix - 1] == '.' && !strcmp(found + prefix, name))
+            return bad_input("tensor %s: missing; found '%.80s', expected names without '%.*s'", name, found,
+                             (int)(prefix < 60 ? prefix : 60), found);
+    }
+    return bad_input("tensor %s: missing, expected %s", name, expected);
+}
+
 char *shape_text(char *text, size_t size, int axes, const size_t *shape)
 {
     size_t at = (size_t)snprintf(text, size, "[");

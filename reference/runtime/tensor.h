@@ -36,6 +36,9 @@ void tensors_release(struct tensors *list);
 /* The tensor of that name, or NULL. */
 struct tensor *tensors_find(const struct tensors *list, const char *name);
 
+/* Bad input: no tensor of this name.  If the list has it after a prefix ("model."), the message says so. */
+status tensor_missing(const char *name, const char *expected, const struct tensors *list);
+
 /* Writes "[2, 196, 96]" into text of `size` bytes; returns text. */
 char *shape_text(char *text, size_t size, int axes, const size_t *shape);
 

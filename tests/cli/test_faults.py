@@ -14,24 +14,24 @@ SHIM = os.path.join(suite.BUILD, "tests", "cli", "failing_io.so")
 
 # Commands, and the step by which n grows after 60 requests.
 COMMANDS = [
-    ("twicetold apply msa msa.in --grid 3x4 --heads 2 -o y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form naive -o y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fast -o y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fftw -o y", 23),
-    ("twicetold apply hilo hilo.in --grid 4x4 --heads 2 --alpha 0.5 --form fast -o y", 1),
+    ("twicetold apply msa msa.npz --grid 3x4 --heads 2 -o y", 1),
+    ("twicetold apply lisa lisa-in --grid 3x4 --heads 2 --form naive -o y", 1),
+    ("twicetold apply lisa lisa-in --grid 3x4 --heads 2 --form fast -o y", 1),
+    ("twicetold apply lisa lisa-in --grid 3x4 --heads 2 --form fftw -o y", 23),
+    ("twicetold apply hilo hilo-in --grid 4x4 --heads 2 --alpha 0.5 --form fast -o y", 1),
     ("twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o y", 1),
     ("twicetold tokens --grid 3x4 --channels 5 --images p.png -o y", 1),
     ("twicetold tokens --grid 3x4 --channels 5 --images p.jpg -o y", 1),
     ("twicetold tokens --grid 3x4 --channels 5 --images i.idx -o y", 1),
-    ("twicetold spectrum f.in -o y", 23),
-    ("twicetold compare f.in f.in", 1),
+    ("twicetold spectrum f -o y", 23),
+    ("twicetold compare f f", 1),
     ("twicetold network learned-lisa --random 3 --grid 8x8 --depths 1 --widths 4 -o y p.png", 1),
     ("measure msa --grid 3x3 --channels 4 --form naive", 1),
 ]
 INPUTS = [
-    "twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o msa.in",
-    "twicetold parameters lisa --grid 3x4 --heads 2 --channels 8 --sizes D=4 --images p.png -o lisa.in",
-    "twicetold parameters hilo --grid 4x4 --heads 2 --alpha 0.5 --channels 8 --images p.png -o hilo.in",
+    "twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o msa.npz",
+    "twicetold parameters lisa --grid 3x4 --heads 2 --channels 8 --sizes D=4 --images p.png -o lisa-in",
+    "twicetold parameters hilo --grid 4x4 --heads 2 --alpha 0.5 --channels 8 --images p.png -o hilo-in",
 ]
 
 
@@ -53,7 +53,7 @@ class Memory(suite.Case):
         for seed, to in ("png-colour", "p.png"), ("jpeg-colour", "p.jpg"), ("idx", "i.idx"):
             seed = read(f"{suite.TREE}/tests/fuzz/images/{seed}")
             write(to, seed[2:])                         # without the two bytes for the fuzz target
-        suite.write_tensors("f.in", {"y": ([1, 2, 3, 1], 6 * (0.5,))}, "F32")
+        suite.write_tensors("f", {"y": ([1, 2, 3, 1], 6 * (0.5,))}, "F32")
         for words in INPUTS:
             self.succeeds(words)
         self.files = {*os.listdir(), "report", "y"}

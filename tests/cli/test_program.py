@@ -297,7 +297,6 @@ class Output(Case):
         """After an error the old file is unchanged and no other is left.  If the output is a link, its target is
         replaced."""
         os.mkdir("inner")
-        os.mkfifo("pipe")
         os.symlink("nowhere", "dangling")
         os.symlink("loop", "loop")
         os.symlink("y", "link")
@@ -311,8 +310,10 @@ class Output(Case):
                     ("inner/.", "is a folder, expected a file", None, 2),
                     ("inner/..", "is a folder, expected a file", None, 2),
                     (399 * "n", "cannot be written: File name too long", None, 2),
-                    ("pipe", "is no regular file", None, 2),
-                    ("/dev/full", "is no regular file", None, 2),
+                    ("/dev/full", "cannot be written: No space left", None, 1),
+                    ("y.pt", "option -o: y.pt: found ending .pt, expected .safetensors, .npy or .npz; in Python, ",
+                     None, 2),
+                    ("y.csv", "option -o: y.csv: found ending .csv, expected .safetensors, .npy, .npz or none", None, 2),
                     ("dangling", "cannot be written: No such file", None, 2),
                     ("loop", "cannot be written: Too many levels", None, 2),
                     ("absent/y", "cannot be written: No such file", None, 2),
@@ -932,6 +933,13 @@ class Networks(Case):
         self.assertTrue(read("y") == read("z"))
         self.succeeds(words_of(little, "--random 4 --stages --input x -o y"))
         self.assertTrue(read("y") != read("z"))
+        write_tensors("w", weights | {"ema.more": ([1], [1]), f"ema.{[*weights][0]}": ([1], [1])})
+        done = run(words_of(little, "--weights w --stages --input x -o y"))
+        self.assertEqual((done.status, done.err, read("y")), (
+            0, "twicetold: w: ignored 2 tensors that nothing needs, first 'ema.more'\n", read("z")))
+        write_tensors("w", {f"model.{name}": tensor for name, tensor in weights.items()} | {"more": ([1], [1])})
+        self.fails(words_of(little, "--weights w --input x -o y"),
+                   f"w: tensor {[*weights][0]}: missing; found 'model.{[*weights][0]}', expected names without 'model.'")
         missing, _ = weights.popitem()
         write_tensors("w", weights)
         self.fails(words_of(little, "--weights w --input x -o y"), f"{little.name}: w: tensor {missing}: missing")

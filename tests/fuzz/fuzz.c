@@ -13,7 +13,7 @@
 #include "../../reference/runtime/memory.h"
 
 const struct target targets[] = {
-    {"safetensors", fuzz_safetensors, "in out"},
+    {"safetensors", fuzz_safetensors, "in out in.npy out.npy in.npz out.npz"},
     {"images", fuzz_images, "in out"},
     {"command", fuzz_command, "in drawn"},
     {"forms", fuzz_forms, NULL},

@@ -1,12 +1,12 @@
-/* safetensors.c -- fuzz target: the reader and writer of safetensors files
+/* safetensors.c -- fuzz target: the readers and writers of tensor files
  *
- * If the first byte is even, the others are a file.  Else they are a header; its length is added, and as many bytes of
- * data as the largest number in it, up to MOST. */
+ * If the first byte is y or z, the others are an .npy or .npz file; otherwise, if it is even, a safetensors file.  Else
+ * they are a header; its length is added, and as many bytes of data as the largest number in it, up to MOST. */
 
 #include "fuzz.h"
 #include <stdlib.h>
 #include <string.h>
-#include "../../reference/io/safetensors.h"
+#include "../../reference/io/npy.h"
 
 #define MOST 65536              /* bytes of an added data section */
 
@@ -27,7 +27,7 @@ static size_t longest(const uint8_t *header, size_t size)
 /* The file that these bytes describe; the caller frees it. */
 static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
 {
-    bool whole = size == 0 || bytes[0] % 2 == 0;
+    bool whole = size == 0 || bytes[0] % 2 == 0 || bytes[0] == 'y';
     size_t inside = size ? size - 1 : 0, data = whole ? 0 : longest(bytes + 1, inside);
     uint8_t *file = calloc(8 + inside + data, 1), *header = file ? file + (whole ? 0 : 8) : NULL;
     if (!file) return NULL;
@@ -57,15 +57,18 @@ const char *fuzz_safetensors(const uint8_t *bytes, size_t size)
     struct tensors list = {0}, again = {0};
     size_t length = 0, before = memory_in_use();
     uint8_t *file = file_of(&length, bytes, size);
-    const char *fault = file ? write_file("in", file, length) : wrong("no memory");
+    char first = size ? (char)bytes[0] : 0;
+    const char *in = first == 'y' ? "in.npy" : first == 'z' ? "in.npz" : "in";
+    const char *out = first == 'y' ? "out.npy" : first == 'z' ? "out.npz" : "out";
+    const char *fault = file ? write_file(in, file, length) : wrong("no memory");
     free(file);
     if (fault) return fault;
-    status s = safetensors_read(&list, "in");
+    status s = tensor_file_read(&list, in, NULL);
     fault = wrong_status(s);
     if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("an error leaks memory");
     if (!fault && !s.code) {
-        s = safetensors_write("out", list.tensor, list.count);
-        if (!s.code) s = safetensors_read(&again, "out");
+        s = tensor_file_write(out, list.tensor, list.count);
+        if (!s.code) s = tensor_file_read(&again, out, NULL);
         fault = s.code ? wrong("cannot be written and read again: %s", s.message) : same(&list, &again);
     }
     tensors_release(&list);

@@ -2,9 +2,13 @@
 
 test_safetensors.c tests the C interface, damaged files and memory.
 """
+import io
 import os
 import struct
+import subprocess
 import sys
+import zipfile
+from unittest import mock
 
 sys.path[0] += "/.."                       # tests/
 from support import suite
@@ -123,8 +127,8 @@ WRONG = [
 
 # Bytes of a file, message.
 NO_HEADER = [
-    (b"", "the file has 0 bytes, expected at least 8"),
-    (b"\2\0\0\0\0\0\0", "the file has 7 bytes, expected at least 8"),
+    (b"", "a: found 0 bytes, expected a safetensors file, at least 8"),
+    (b"\2\0\0\0\0\0\0", "a: found 7 bytes, expected a safetensors file, at least 8"),
     (b"\0\0\0\0\0\0\0\0{}", "a header of 0 bytes, expected 1 to 2"),
     (b"\3\0\0\0\0\0\0\0{}", "a header of 3 bytes, expected 1 to 2"),
     (b"\2\0\0\0\0\0\0\0", "a header of 2 bytes, expected 1 to 0"),
@@ -185,12 +189,11 @@ class Reading(suite.Case):
         self.rejects("a", "a header of 100000001 bytes, expected 1 to 100000000")
 
     def test_only_regular_files_are_read(self):
-        """A pipe without a writer must not block; /dev/zero has no end."""
-        os.mkfifo("pipe")
+        """/dev/zero has no end."""
         os.mkdir("folder")
         write("file", b"")
         for path, message in [
-                ("pipe", "is no regular file, expected a file"), ("/dev/zero", "/dev/zero is no regular file"),
+                ("/dev/zero", "/dev/zero is no regular file"),
                 ("folder", "is a folder, expected a file"), ("absent", "cannot be opened: No such file"),
                 ("", "cannot be opened: No such file"), ("file/file", "cannot be opened: Not a directory")]:
             with self.subTest(path):
@@ -220,6 +223,180 @@ class Reading(suite.Case):
         self.assertEqual(done.status, 1)
         self.assertIn("           1       0.0149            0  beyond\n", done.out)
         self.assertIn("1 of 12 tensors is further apart", done.err)
+
+
+def array(text, data=F32, version=1, length=None):
+    """The bytes of a .npy file: one array of NumPy."""
+    length = len(text) if length is None else length
+    return b"\x93NUMPY" + struct.pack("<BBH" if version == 1 else "<BBI", version, 0, length) + text.encode() + data
+
+
+def described(shape="(2,)", descr="'<f4'", order="False"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
+
+
+def archive(members, method=zipfile.ZIP_STORED):
+    """The bytes of an .npz file with {name: bytes of a .npy file}."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as out:
+        for name, data in members.items():
+            with out.open(f"{name}.npy", "w", force_zip64=True) as member:          # as NumPy does
+                member.write(data)
+    return file.getvalue()
+
+
+# Bytes of a .npy file, message.
+WRONG_ARRAYS = [
+    (b"", "found no array of NumPy, expected version 1.0 to 3.0"),
+    (array(described(), version=4), "found no array of NumPy, expected version 1.0 to 3.0"),
+    (array(described(), length=60000), "a header of 60000 bytes, expected fewer"),
+    (array(described(), version=2, length=4294967295), "a header of 4294967295 bytes, expected fewer"),
+    (array(described(), length=len(described()) + 9), "a header of 67 bytes, expected fewer"),
+    (array("{'descr': "), "expected descr, fortran_order and shape in its header"),
+    (array("'fortran_order': False, 'shape': (2,), 'descr': ", b""), "type , expected f4 or f8"),
+    (array(described(descr="'<i8'")), "type '<i8', expected f4 or f8"),
+    (array(described(descr="'<f2'")), "type '<f2', expected f4 or f8"),
+    (array(described(descr="'=f4'")), "type '=f4', expected f4 or f8"),
+    (array(described(descr="[('a', '<f4')]")), "type [('a', expected f4 or f8"),
+    (array(described("(1, 2)", order="True")), "Fortran order, expected C order"),
+    (array(described("2")), "shape '2, }"),
+    (array(described("(-2,)")), "expected sizes"),
+    (array(described("(2, 0)"), b""), "axis 1 has size 0"),
+    (array(described("(1, 1, 1, 1, 1, 1, 1, 1, 2)")), "expected at most 8 axes"),
+    (array(described("(4294967296, 4294967296)")), "its size overflows"),
+    (array(described("(9000000000000000000,)")), "expected sizes"),
+    (array(described("(3,)")), "found 8 bytes of data, expected 3 numbers of 4 bytes"),
+    (array(described("(1,)")), "found 8 bytes of data, expected 1 numbers of 4 bytes"),
+]
+
+
+class Arrays(suite.Case):
+    def test_arrays_are_read(self):
+        """Each byte order, width and version; one array, or archives as NumPy and large files have them."""
+        for descr, layout in ("<f4", "<2f"), (">f4", ">2f"), ("<f8", "<2d"), (">f8", ">2d"):
+            for version in 1, 2, 3:
+                data = array(described(descr=f"'{descr}'"), struct.pack(layout, 1.5, -0.25), version)
+                write("a.npy", data)
+                write("a.npz", archive({"x": data, "table": data}, zipfile.ZIP_DEFLATED))
+                suite.write_tensors("x", TWO, "F64")
+                suite.write_tensors("both", {"table": TWO["x"], **TWO}, "F64")
+                self.succeeds("compare x a.npy --tolerance 0")
+                self.succeeds("compare a.npz both --tolerance 0")
+        with mock.patch("zipfile.ZIP64_LIMIT", 10):                 # all sizes and places in 64 bits
+            write("a.npz", archive({"x": data, "table": data}))
+        self.succeeds("compare a.npz both --tolerance 0")
+        write("a.npy", array(described("()", order="True"), F32[:4]))
+        suite.write_tensors("x", {"x": ([], [1.5])})
+        self.succeeds("compare x a.npy --tolerance 0")
+
+    def test_wrong_arrays_are_rejected(self):
+        for data, message in WRONG_ARRAYS:
+            with self.subTest(data):
+                write("a.npy", data)
+                write("a.npz", archive({"x": data}))
+                self.fails("compare a.npy a.npy", "A: a.npy: tensor y: ")
+                self.fails("compare a.npy a.npy", message)
+                self.fails("compare a.npz a.npz", message)
+
+    def test_wrong_archives_are_rejected(self):
+        """Also each archive that is cut off, or has one bit changed in a number, a name or the data."""
+        good = array(described())
+        for method in zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED:
+            whole = archive({"x": good}, method)
+            for size in range(0, len(whole), 7):
+                write("a.npz", whole[:size])
+                self.fails("compare a.npz a.npz", "A: a.npz: found")
+            for at in range(0, len(whole), 3):
+                write("a.npz", whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1:])
+                done = suite.run("compare a.npz a.npz")
+                self.assertIn(done.status, (0, 2), at)
+            data = whole.index(b"NUMPY") if method == zipfile.ZIP_STORED else whole.index(b"x.npy") + 40
+            write("a.npz", whole[:data + 20] + bytes([whole[data + 20] ^ 1]) + whole[data + 21:])
+            self.fails("compare a.npz a.npz", "tensor x: its data ")
+        for members, method, message in [
+                ({"x": good}, zipfile.ZIP_LZMA, "tensor x: encrypted, or compressed by method 14, expected 0 or 8"),
+                ({257 * "n": good}, zipfile.ZIP_STORED, "expected names of arrays, NAME.npy"),
+                ({"x": good, "\xe4": good, "__metadata__": good}, zipfile.ZIP_STORED, "tensor __metadata__: the format"),
+                ({"x": good, "more/x": good, "y": b""}, zipfile.ZIP_STORED, "tensor y: found no array")]:
+            write("a.npz", archive(members, method))
+            self.fails("compare a.npz a.npz", message)
+        whole = archive({"x": good, "y": good})
+        write("a.npz", whole.replace(b"y.npy", b"x.npy"))
+        self.fails("compare a.npz a.npz", "tensor x: named twice")
+        lie = archive({"x": good}, zipfile.ZIP_DEFLATED)
+        entry = lie.index(b"PK\1\2")
+        write("a.npz", lie[:entry + 24] + struct.pack("<I", 2 ** 32 - 2) + lie[entry + 28:])
+        self.fails("compare a.npz a.npz", "tensor x: broken archive, 4294967294 bytes of")
+
+    def test_numpy_reads_what_is_written(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no NumPy")
+        tensors = {"x": numpy.ones((1, 2, 1)), "table": numpy.arange(2.0).reshape(2, 1).astype("f4")}
+        for save in numpy.savez, numpy.savez_compressed:
+            save("in.npz", **tensors)
+            self.succeeds(f"{COPY} in.npz -o out.npz")
+            with numpy.load("out.npz") as out:
+                self.assertEqual([*out], [*tensors])
+                self.assertTrue(all(numpy.array_equal(out[name], tensors[name]) for name in out))
+                self.assertEqual({out[name].dtype.str for name in out}, {"<f8" if suite.DOUBLE else "<f4"})
+        self.assertIsNone(zipfile.ZipFile("out.npz").testzip())
+        numpy.save("x.npy", numpy.ones((1, 2, 3, 4)))
+        self.succeeds("spectrum x.npy -o y.npy")
+        self.assertEqual(numpy.load("y.npy").shape, (4, 2, 3))
+        self.fails(f"{COPY} in.npz -o out.npy", "found 2 tensors, expected one; .npz and .safetensors hold several")
+
+
+class Streams(suite.Case):
+    def test_tensors_pass_through_pipes(self):
+        """More than a pipe holds.  With tensors on standard output, text is on stderr."""
+        suite.write_tensors("file", {"x": ([1, 40000, 1], range(40000)), "table": ([2, 1], (1, 2))})
+        for source in "-", "/dev/stdin":
+            for target in "-", "/dev/stdout":
+                with self.subTest((source, target)), \
+                        subprocess.Popen(["cat", "file"], stdout=subprocess.PIPE) as cat, \
+                        subprocess.Popen(suite.command([*COPY.split(), source, "-o", target]), stdin=cat.stdout,
+                                         stdout=subprocess.PIPE) as copy:
+                    write("out", copy.stdout.read())
+                self.assertEqual(suite.read_tensors("out"), suite.read_tensors("file"))
+        for lines, command in enumerate(["tokens --channels 1 --grid 2", "parameters msa --channels 2 --grid 2"], 1):
+            with open("out", "wb") as out:
+                done = suite.run(f"{command} -o -", stdout=out)
+            self.assertEqual((done.status, done.err.count("\n")), (0, lines))
+            self.assertIn("x", suite.read_tensors("out"))
+        with open("file", "rb") as file:
+            self.succeeds("compare - file --tolerance 0", stdin=file)
+        self.fails("compare - file", "A: standard input: found 0 bytes, expected a safetensors file")
+
+    def test_a_stream_counts_as_memory(self):
+        suite.write_tensors("x", {"x": ([1, 40000, 1], range(40000))})
+        with open("x", "rb") as file:
+            self.fails("apply msa --grid 2 --max-memory 100K - -o y", "needs 131072 bytes of memory, allowed are 102400", stdin=file)
+
+
+class Checkpoints(suite.Case):
+    def test_tensors_that_nobody_asks_for_are_ignored(self):
+        """Those that are no floats, and those without numbers; a float may be a misspelt parameter."""
+        self.succeeds("parameters msa --grid 2 --channels 2 --without b_qkv,b_o -o in")
+        self.succeeds("apply msa --grid 2 in -o y")
+        header, data = (in_ := read("in"))[8:8 + (size := struct.unpack("<Q", in_[:8])[0])].decode(), in_[8 + size:]
+        for dtype, width in [(name, 2 ** n) for n, names in enumerate(
+                ("BOOL U8 I8 F8_E4M3 F8_E5M2", "U16 I16 F16 BF16", "U32 I32", "U64 I64")) for name in names.split()]:
+            more = (f'"steps":{{"dtype":"{dtype}","shape":[],"data_offsets":[{len(data)},{len(data) + width}]}},'
+                    f'"none":{{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]}}')
+            write("more", suite.raw_tensors(f"{header.rstrip()[:-1]},{more}}}", data + bytes(width)))
+            done = suite.run("apply msa --grid 2 more -o z")
+            self.assertEqual((done.status, done.err), (
+                0, "twicetold: more: ignored 2 tensors that nothing needs, first 'steps'\n"))
+            self.assertEqual(read("z"), read("y"))
+        tensors = suite.read_tensors("in")
+        suite.write_tensors("more", {**tensors, "w_qkw": ([2], [1, 2])})
+        self.fails("apply msa --grid 2 more -o z", "tensor w_qkw: not of this operator with these options, expected x, ")
+        self.fails("apply msa --grid 2 more -o z", "; did you mean w_qkv?")
+        suite.write_tensors("more", {"x": tensors["x"], **{f"module.{name}": tensors[name] for name in tensors}})
+        self.fails("apply msa --grid 2 more -o z",
+                   "tensor w_qkv: missing; found 'module.w_qkv', expected names without 'module.'")
 
 
 class Writing(suite.Case):
