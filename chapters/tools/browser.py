@@ -2,7 +2,8 @@
 
 browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window? Do
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
-their controls, to the pointer and to links? Each question is one line, "ok - ...", "not ok - ..." below the places
+their controls, to the pointer and to links? Does
+the search find prose, a term and a claim, and does a button copy the code next to it? Each question is one line, "ok - ...", "not ok - ..." below the places
 where it failed, or "skipped: ..." with the reason."""
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
@@ -19,7 +20,7 @@ LOOK = '''<!DOCTYPE html>
 <style>iframe { border: 0; height: 900px; }</style>
 <pre id="report"></pre>
 <script>
-const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [], live: [] };
+const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [], live: [], help: [] };
 const frame = document.body.appendChild(document.createElement("iframe"));
 const slack = 1.5;              /* boxes end between pixels */
 
@@ -40,6 +41,33 @@ function look_at_page(page, name) {
     }
     for (const picture of page.querySelectorAll("img"))
         if (!picture.naturalWidth) wrong.picture.push(`${name}: ${picture.getAttribute("src")} is not drawn`);
+}
+
+/* A word that only the text has, a term, and a claim; code copied; the links of a heading and a figure. */
+async function use_page(page, view) {
+    const check = (good, what) => { if (!good) wrong.help.push(what); };
+    const field = page.querySelector("aside input"), first = words => {
+        field.value = words;
+        field.dispatchEvent(new Event("input"));
+        return page.querySelector(".answers li");
+    };
+    field.dispatchEvent(new Event("focus"));
+    for (let n = 0; n < 20000 && !first("softmax"); n++) await pause();
+    for (const [words, target, mark] of [["handbag wall", "1-lisa.html", "handbag"],
+        ["butterfly", "1-lisa.html#term-butterfly"], ["ignores a common shift", "#claim-softmax_sums_to_one"]]) {
+        const answer = first(words), link = answer && answer.querySelector("a").getAttribute("href");
+        check(link && new RegExp(target).test(link), `"${words}" leads to ${link}`);
+        check(!mark || answer.querySelector("mark").textContent === mark, `"${words}": the text around it is missing`);
+    }
+    let copied = "";
+    Object.defineProperty(view.navigator, "clipboard", { value: { writeText: async text => { copied = text; } } });
+    const code = page.querySelector("div.sourceCode code");
+    code.querySelector("button").click();
+    check(copied.length > 99 && "copy" + copied === code.textContent, `copied "${copied}"`);
+    const heading = page.querySelector("h2");
+    check(heading.querySelector("a.permalink").hash === "#" + heading.id, "a heading has no link");
+    const figure = [...page.querySelectorAll("p a")].find(link => link.textContent === "Figure\u00a01.2");
+    check(figure && page.querySelector(figure.hash + " figcaption"), "Figure 1.2 is no link to it");
 }
 
 /* gnuplot draws a label on a background twice at the same place; a label's box is higher than its letters. */
@@ -157,6 +185,7 @@ async function use_figure(figure, name) {
         for (const figure of page.querySelectorAll("figure.live"))
             await use_figure(figure, name).catch(error => wrong.live.push(`${name}: ${error}`));
         look_at_page(page, name);
+        if (name === "1-lisa.html") await use_page(page, frame.contentWindow).catch(error => wrong.help.push(`${error}`));
     }
     for (const name of drawings) look_at_drawing(await opened("file://" + name), name.replace(/.*[/]/, ""));
     document.getElementById("report").textContent = JSON.stringify(wrong);
@@ -273,6 +302,7 @@ def browse(folder, named):
         'console': f'its {seen} pages load without a message on the console',
         'picture': 'all pictures are drawn',
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
+        'help': 'a search finds prose, terms and claims; code is copied; headings and figures have links',
         'live': 'each live figure answers to a click, the pointer, steps, links and its controls',
         'label': f'no label of its {drawn} drawings is clipped or lies on another in DejaVu'}
     return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
