@@ -54,33 +54,20 @@ function show() {
     if (field.value.trim() && !answers.children.length) answers.textContent = "Found nothing.";
 }
 
-function load() {
-    const script = document.createElement("script");
-    script.src = "found.js";
-    script.addEventListener("load", show);
-    document.head.append(script);
-}
-
 /* Where a page may not write to the clipboard, there are no buttons. */
 for (const code of navigator.clipboard ? document.querySelectorAll("pre > code") : []) {
     const button = element("button", "copy"), text = code.textContent;
     button.className = "copy";
-    button.addEventListener("click", async () => {
-        try {
-            await navigator.clipboard.writeText(text);
-            button.textContent = "copied";
-        } catch {
-            button.textContent = "failed";
-        }
-        setTimeout(() => { button.textContent = "copy"; }, 2000);
-    });
+    button.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => "copied", () => "failed")
+        .then(said => { button.textContent = said; }));
     code.prepend(button);
 }
 
 field.type = "search";
 field.placeholder = "Search";
 field.setAttribute("aria-label", "Search the book");
-field.addEventListener("focus", load, { once: true });
+field.addEventListener("focus", () => document.head.append(
+    Object.assign(document.createElement("script"), { src: "found.js", onload: show })), { once: true });
 field.addEventListener("input", show);
 answers.className = "answers";
 answers.setAttribute("aria-live", "polite");

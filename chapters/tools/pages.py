@@ -110,11 +110,11 @@ def leaf_of(path):
 # ---- The book
 
 # What the index lists.  A term is defined where a chapter first sets it in italics or bold.
-TERMS = """aggregator; aliasing; banks; block; butterfly; circulant; core; CP decomposition; detectors;
-    dynamic fully connected; fast; fibers; field; filter norm; form; frequency; ghost head; Hadamard attention; heads; Hi-Fi;
-    integral image; keys; lane; Lo-Fi; mixer; naive; offset; plain; proof; query; reading; relative position embedding;
-    residual; safe; seam; sectors; shared memory; span; spectrum; statistical; strip; tensor cores; tiles; Toeplitz; trace;
-    tuned; twiddle factors; values; vectors; view; virtual token; window"""
+TERMS = """aggregator; aliasing; banks; butterfly; circulant; core; CP decomposition; detectors; dynamic fully connected;
+    fast; fibers; field; filter norm; form; frequency; ghost head; Hadamard attention; heads; Hi-Fi;
+    integral image; keys; lane; Lo-Fi; mixer; naive; offset; plain; proof; query; reading;
+    relative position embedding; residual; safe; seam; sectors; shared memory; span; spectrum; statistical; strip;
+    tensor cores; tiles; Toeplitz; tuned; twiddle factors; vectors; virtual token; window"""
 TERMS = {term.lower(): term for term in re.split(r';\s+', TERMS)}
 
 
@@ -127,7 +127,7 @@ class Book:
         self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
         self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
         self.found = []                     # what a search can find: words, address, page, and a section's text
-        self.terms = {}                     # of each term: where it is defined, as in `found`
+        self.terms = {}                     # of each term: what a search finds, the place that defines it
         listed = text_of('book.md').partition('## Contents')[2]
         contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', listed))
         self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
@@ -164,26 +164,13 @@ class Page:
         term = TERMS.get(plain(node['c']).lower()) if kind_of(node) in ('Emph', 'Strong') else None
         if term and term not in self.book.terms:
             anchor = 'term-' + term.lower().replace(' ', '-')
-            self.book.terms[term] = [section[0], f'{self.leaf}#{anchor}', self.title]
-            self.book.found.append([term, f'{self.leaf}#{anchor}', f'{self.title}, {section[0]}'])
+            where = ': '.join(dict.fromkeys([self.title, section[0]]))
+            self.book.terms[term] = [term, f'{self.leaf}#{anchor}', where]
+            self.book.found.append(self.book.terms[term])
             node['c'] = [{'t': 'Span', 'c': [[anchor, [], []], node['c']]}]
         elif isinstance(node, (dict, list)) and kind_of(node) != 'Link':
             for part in node if isinstance(node, list) else node.values():
                 self.define(part, section)
-
-    def numbered(self, inlines):
-        """"Figure 1.2" as a link to the figure."""
-        for n in range(len(inlines) - 2):
-            chapter = re.match(r'(\d)\.(\d+)', inlines[n + 2]['c']) if is_string(inlines[n + 2], '') else None
-            word = re.search(r'\bFigure$', inlines[n]['c']) if is_string(inlines[n], '') else None
-            if chapter and word and kind_of(inlines[n + 1]) in ('Space', 'SoftBreak'):
-                page = next((leaf_of(path) for path in self.book.titles if f'/{chapter[1]}-' in path), self.leaf)
-                target = f'{page}#figure-{chapter[1]}-{chapter[2]}'
-                link = [{'t': 'Str', 'c': f'Figure\u00a0{chapter[0]}'}]
-                inlines[n] = {'t': 'Str', 'c': inlines[n]['c'][:word.start()]}
-                inlines[n + 1] = {'t': 'Link', 'c': [['', [], []], link, [target, '']]}
-                inlines[n + 2] = {'t': 'Str', 'c': inlines[n + 2]['c'][chapter.end():]}
-        return inlines
 
     def bound(self, node, proof=None):
         """A tree as it is bound.  `proof` makes links of the names of tests; in headings and links they are plain."""
@@ -197,7 +184,7 @@ class Page:
         if kind == 'Table' and not proof:
             return self.table(node)
         if isinstance(node, list):
-            return glued(marked(self.numbered(self.boxed([self.bound(part, proof) for part in node]))))
+            return glued(marked(self.boxed([self.bound(part, proof) for part in node])))
         if isinstance(node, dict):
             node = {key: self.bound(part, proof) for key, part in node.items()}
         if kind == 'Link':
@@ -291,15 +278,12 @@ class Page:
         return out + '</figure>'
 
 
-def displayed(node):
-    return kind_of(node) == 'Math' and node['c'][0]['t'] == 'DisplayMath'
-
-
 def paragraphs(node):
     """The texts of the paragraphs in a tree, without displayed formulas and tables of claims."""
     kind = kind_of(node)
     if kind in ('Para', 'Plain'):
-        return [' '.join(plain([part for part in node['c'] if not displayed(part)]).split())]
+        inline = [part for part in node['c'] if kind_of(part) != 'Math' or part['c'][0]['t'] == 'InlineMath']
+        return [' '.join(plain(inline).split())]
     if kind == 'Table' and re.search('claim|as printed|statement|test', plain(node['c'][3]), re.I):
         return []
     parts = node if isinstance(node, list) else node.values() if isinstance(node, dict) else []
@@ -307,19 +291,15 @@ def paragraphs(node):
 
 
 def index_of(book):
-    """The index: where a term is defined, and the sections of other chapters that have it most often, three at most."""
-    out = []
-    for term, (heading, target, title) in sorted(book.terms.items(), key=lambda item: item[0].lower()):
-        word, places = re.compile(rf'\b{re.escape(term)}s?\b', re.I), {}
-        for section in [entry for entry in book.found if len(entry) == 4 and re.match(r'\d|appendix', entry[1])]:
-            count, page = len(word.findall(section[3])), section[2] or section[0]
-            if page != title and count > max(1, places.get(page, (0,))[0]):
-                places[page] = count, section
-        best = sorted(places.values(), key=lambda place: -place[0])[:3]
-        links = [f'[{escaped(words if where in ("", words) else f"{where}: {words}")}]({address})'
-                 for words, address, where in [(heading, target, title), *(section[:3] for _, section in best)]]
-        out.append(f'- **{term}**: ' + '; '.join(links))
-    return INDEX + '\n'.join(out)
+    terms = sorted(book.terms.values(), key=lambda entry: entry[0].lower())
+    return '# Index\n\nEach link leads to the definition of the term.\n\n' + ''.join(
+        f'- **{term}**: [{escaped(where)}]({target})\n' for term, target, where in terms)
+
+
+def with_links(text):
+    """Markdown whose "Figure 1.2" is a link to the figure."""
+    return re.sub(r'\bFigure (\d)\.(\d+)', lambda n: f'[Figure\u00a0{n[1]}.{n[2]}]('
+                  f'{leaf_of(glob.glob(f"chapters/{n[1]}-*.md")[0])}#figure-{n[1]}-{n[2]})', text)
 
 
 def escaped(text):
@@ -594,13 +574,6 @@ and in the built book on the screen.</p>
 '''
 
 
-INDEX = '''# Index
-
-The first link of a term leads to its definition. The others lead to sections of other chapters that use it most.
-
-'''
-
-
 # ---- Sources
 
 def with_contents(sources):
@@ -710,7 +683,7 @@ def bind(folder, pages, sources=True):
     book = Book(folder)
     copy_parts(book)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        trees = pool.map(parsed, [woven(path, folder + '/figures') for path in pages])
+        trees = pool.map(parsed, [with_links(woven(path, folder + '/figures')) for path in pages])
         written = [Page(book, path, tree) for path, tree in zip(pages, trees)]
     listed = [Suite(book, path) for path in suites()]
     bound = [Page(book, suite.path, suite.blocks()) for suite in listed]
