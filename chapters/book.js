@@ -54,7 +54,7 @@ function show() {
     if (field.value.trim() && !answers.children.length) answers.textContent = "Found nothing.";
 }
 
-/* Where a page may not write to the clipboard, there are no buttons. */
+/* There are no buttons if a page may not write to the clipboard. */
 for (const code of navigator.clipboard ? document.querySelectorAll("pre > code") : []) {
     const button = element("button", "copy"), text = code.textContent;
     button.className = "copy";
