@@ -396,6 +396,8 @@ book: live              ## bind build/book/index.html, measure here, and bind ag
 	+$(if $(filter 0,$(BUDGET)),,$(MAKE) --no-print-directory measured && $(BOOK) bind $F/book)
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	$(BOOK) pdf $F/book
+site: book              ## the book for a static host: build/site (SITE=https://...: its address; needs Chromium)
+	$(BOOK) site $F/book $F/site $(SITE)
 notebooks: $(PROGRAMS) $(LIBRARY) ## write a Jupyter notebook for each chapter into build/notebooks (needs NumPy)
 	$(BOOK) notebooks $F/notebooks
 slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)

@@ -5,6 +5,7 @@
     book.py check REPORTS [PAGE...]         check pages against sources and the reports of suites (build/tap)
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
+    book.py site FOLDER OUT [ADDRESS]       copy it for a static host, which has it at ADDRESS
     book.py slides BUILD                    draw and print BUILD/slides.pdf
     book.py notebooks FOLDER                write a notebook for each chapter (see notebooks.py)
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
@@ -19,6 +20,7 @@ COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'check': (lambda reports, *named: check.check(reports, named or ['README.md', *PAGES]), 1, 100),
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
+    'site': (browser.site, 2, 3),
     'slides': (paper.slides, 1, 1),
     'notebooks': (notebooks.notebooks, 1, 1),
     'browse': (lambda folder: browser.browse(folder, PAGES), 1, 1)}

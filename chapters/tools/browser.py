@@ -2,8 +2,8 @@
 
 browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window? Do
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
-their controls, to the pointer and to links? Each question is one line, "ok - ...", "not ok - ..." below the places
-where it failed, or "skipped: ..." with the reason."""
+their controls, to the pointer and to links? Do search, copy buttons and links to headings work? Each
+question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with the reason."""
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
 from check import answer
@@ -19,7 +19,7 @@ LOOK = '''<!DOCTYPE html>
 <style>iframe { border: 0; height: 900px; }</style>
 <pre id="report"></pre>
 <script>
-const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [], live: [] };
+const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [], live: [], help: [] };
 const frame = document.body.appendChild(document.createElement("iframe"));
 const slack = 1.5;              /* boxes end between pixels */
 
@@ -40,6 +40,32 @@ function look_at_page(page, name) {
     }
     for (const picture of page.querySelectorAll("img"))
         if (!picture.naturalWidth) wrong.picture.push(`${name}: ${picture.getAttribute("src")} is not drawn`);
+}
+
+/* A word that only the text has, a term, and a claim; code copied; the links of a heading and a figure. */
+async function use_page(page, view) {
+    const check = (good, what) => { if (!good) wrong.help.push(what); };
+    const field = page.querySelector("aside input"), first = words => {
+        field.value = words;
+        field.dispatchEvent(new Event("input"));
+        return page.querySelector(".answers li");
+    };
+    field.dispatchEvent(new Event("focus"));
+    for (let n = 0; n < 20000 && !first("softmax"); n++) await pause();
+    for (const [words, target, mark] of [["handbag wall", "1-lisa.html", "handbag"],
+        ["butterfly", "1-lisa.html#term-butterfly"], ["ignores a common shift", "#claim-softmax_sums_to_one"]]) {
+        const answer = first(words), link = answer && answer.querySelector("a").getAttribute("href");
+        check(link && link.includes(target) && (!mark || answer.querySelector("mark").textContent === mark),
+            `"${words}" leads to ${link}`);
+    }
+    let copied = "";
+    Object.defineProperty(view.navigator, "clipboard", { value: { writeText: async text => { copied = text; } } });
+    const code = page.querySelector("div.sourceCode code");
+    code.querySelector("button").click();
+    check(copied.length > 99 && "copy" + copied === code.textContent, `copied "${copied}"`);
+    for (const link of [page.querySelector("h2 a.permalink"), [...page.querySelectorAll("p a")].find(link =>
+        link.textContent === "Figure\\u00a01.2")])
+        check(link && page.querySelector(link.hash), "a heading or a number of a figure has no link");
 }
 
 /* gnuplot draws a label on a background twice at the same place; a label's box is higher than its letters. */
@@ -157,6 +183,8 @@ async function use_figure(figure, name) {
         for (const figure of page.querySelectorAll("figure.live"))
             await use_figure(figure, name).catch(error => wrong.live.push(`${name}: ${error}`));
         look_at_page(page, name);
+        if (name === "1-lisa.html")
+            await use_page(page, frame.contentWindow).catch(error => wrong.help.push(`${error}`));
     }
     for (const name of drawings) look_at_drawing(await opened("file://" + name), name.replace(/.*[/]/, ""));
     document.getElementById("report").textContent = JSON.stringify(wrong);
@@ -252,6 +280,36 @@ def missing():
     return None
 
 
+def site(folder, out, home='/'):
+    """Copies the bound book for a static host, which has it at HOME: with a picture for links, and a page for wrong
+    addresses."""
+    program, cover, home = chromium(), text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/')
+    shutil.copytree(folder, out, ignore=shutil.ignore_patterns('here', '*.pdf'), dirs_exist_ok=True)
+    lost = re.sub('<main>.*</main>', '<main>\n<p>No page has this address. The search finds the others.</p>\n</main>',
+                  cover.replace('<head>', f'<head>\n<base href="{home}">'), flags=re.S)
+    replace(out + '/cover.html', f'<body style="font: 64px serif; text-align: center">{pages.BOOK}<p style="margin: 0">'
+            '<img src="ours/operators.svg" style="height: 540px">')
+    run(program, f'--screenshot={out}/cover.png', '--window-size=1200,630', address(out + '/cover.html'))
+    os.remove(out + '/cover.html')
+    head = f'<meta property="og:image" content="{home}cover.png">\n</head>'
+    for page in glob.glob(out + '/*.html'):
+        replace(page, text_of(page).replace('</head>', head, 1))
+    replace(out + '/404.html', lost)
+    print(out + '/index.html')
+
+
+def site_is_whole(folder):
+    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(None):
+        site(folder, home + '/site', 'file://' + home + '/site')
+        os.rename(home + '/site/404.html', home + '/404.html')
+        lost, said = run(chromium(), '--dump-dom', address(home + '/404.html'))
+        wrong = [line for line in said.splitlines() if 'CONSOLE' in line] + ['no search'] * ('<search>' not in lost)
+        with open(home + '/site/cover.png', 'rb') as file:
+            if file.read(24)[12:] != b'IHDR' + (1200).to_bytes(4, 'big') + (630).to_bytes(4, 'big'):
+                wrong.append('cover.png is not a picture of 1200 by 630')
+    return answer('the site: it has a picture, and its page for wrong addresses works in any folder', wrong)
+
+
 def browse(folder, named):
     """Bind the book in a folder and look at it; returns whether all is well."""
     if not shutil.which('pandoc'):
@@ -266,6 +324,7 @@ def browse(folder, named):
         print(f'skipped: the book in Chromium: {reason}')
         return good
     try:
+        good &= site_is_whole(folder)
         wrong, seen, drawn = look(folder)
     except Wrong as why:
         return answer('the book in Chromium', [why])
@@ -273,6 +332,7 @@ def browse(folder, named):
         'console': f'its {seen} pages load without a message on the console',
         'picture': 'all pictures are drawn',
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
+        'help': 'a search finds prose, terms and claims; code is copied; headings and figures have links',
         'live': 'each live figure answers to a click, the pointer, steps, links and its controls',
         'label': f'no label of its {drawn} drawings is clipped or lies on another in DejaVu'}
     return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])

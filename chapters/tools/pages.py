@@ -109,6 +109,15 @@ def leaf_of(path):
 
 # ---- The book
 
+# What the index lists.  A term is defined where a chapter first sets it in italics or bold.
+TERMS = """aggregator; aliasing; banks; butterfly; circulant; core; CP decomposition; detectors; dynamic fully connected;
+    fast; fibers; field; filter norm; form; frequency; ghost head; Hadamard attention; heads; Hi-Fi;
+    integral image; keys; lane; Lo-Fi; mixer; naive; offset; plain; proof; query; reading;
+    relative position embedding; residual; safe; seam; sectors; shared memory; span; spectrum; statistical; strip;
+    tensor cores; tiles; Toeplitz; tuned; twiddle factors; vectors; virtual token; window"""
+TERMS = {term.lower(): term for term in re.split(r';\s+', TERMS)}
+
+
 class Book:
     """State that all pages share."""
 
@@ -117,7 +126,8 @@ class Book:
         self.live = os.path.exists(self.build + '/live/module.js')
         self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
         self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
-        self.found = []                     # what a search can find: words, address, page
+        self.found = []                     # what a search can find: words, address, page, and a section's text
+        self.terms = {}                     # of each term: what a search finds, the place that defines it
         listed = text_of('book.md').partition('## Contents')[2]
         contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', listed))
         self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
@@ -137,10 +147,30 @@ class Page:
         self.book, self.path, self.leaf = book, path, leaf_of(path)
         self.seen, self.figures, self.live = set(), 0, False
         self.title = plain(blocks[0]['c'][2])
-        book.found.append([self.title, self.leaf, ''])
-        for _, (identifier, *_), words in [block['c'] for block in blocks[1:] if kind_of(block) == 'Header']:
-            book.found.append([plain(words), f'{self.leaf}#{identifier}', self.title])
+        section = [self.title, self.leaf, '', '']
+        book.found.append(section)
+        for block in blocks[1:]:
+            if kind_of(block) == 'Header':
+                section = [plain(block['c'][2]), f'{self.leaf}#{block["c"][1][0]}', self.title, '']
+                book.found.append(section)
+            elif path in book.titles:
+                section[3] = ' '.join([section[3], *paragraphs(block)]).strip()
+                if section[0] != 'In this chapter' and re.match(r'chapters/(\d|appendices)', path):
+                    self.define(block, section)
         self.blocks = self.bound(blocks)
+
+    def define(self, node, section):
+        """Gives the first place of each term an anchor."""
+        term = TERMS.get(plain(node['c']).lower()) if kind_of(node) in ('Emph', 'Strong') else None
+        if term and term not in self.book.terms:
+            anchor = 'term-' + term.lower().replace(' ', '-')
+            where = ': '.join(dict.fromkeys([self.title, section[0]]))
+            self.book.terms[term] = [term, f'{self.leaf}#{anchor}', where]
+            self.book.found.append(self.book.terms[term])
+            node['c'] = [{'t': 'Span', 'c': [[anchor, [], []], node['c']]}]
+        elif isinstance(node, (dict, list)) and kind_of(node) != 'Link':
+            for part in node if isinstance(node, list) else node.values():
+                self.define(part, section)
 
     def bound(self, node, proof=None):
         """A tree as it is bound.  `proof` makes links of the names of tests; in headings and links they are plain."""
@@ -203,8 +233,12 @@ class Page:
             row[1] = self.bound(row[1], lambda part: self.proof(part, named))
             if words and named:
                 self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
-        kind = {'by': ['stated'], 'Test': ['tests']}.get(heads[-1] if heads else '', ['tests'] if claim else [])
-        return box('Div', [node], ['table', *(['claims'] if claim == 0 else kind)], [['tabindex', '0']])
+        cards = claim is not None or heads and heads[-1] in ('by', 'Test')
+        if cards:                           # on a phone a row becomes a card, whose lines need the heads
+            for cell, head in ((cell, head) for body in node['c'][4] for row in body[3]
+                               for cell, head in list(zip(row[1], heads))[1:]):
+                cell[0][2].append(['data-head', head])
+        return box('Div', [node], ['table'] + ['claims'] * (claim == 0) + ['cards'] * bool(cards), [['tabindex', '0']])
 
     def boxed(self, blocks):
         """An excerpt and the link to its origin become one box, an image a figure; marks of the weaver go."""
@@ -242,6 +276,34 @@ class Page:
             out += '<details class="yours" open><summary>Your machine' + (f': {yours}' if yours else '') + \
                 f'</summary>{picture(f"figures/{name}.svg", words + " (your machine)")}</details>'
         return out + '</figure>'
+
+
+def paragraphs(node):
+    """The texts of the paragraphs in a tree, without displayed formulas and tables of claims."""
+    kind = kind_of(node)
+    if kind in ('Para', 'Plain'):
+        inline = [part for part in node['c'] if kind_of(part) != 'Math' or part['c'][0]['t'] == 'InlineMath']
+        return [' '.join(plain(inline).split())]
+    if kind == 'Table' and re.search('claim|as printed|statement|test', plain(node['c'][3]), re.I):
+        return []
+    parts = node if isinstance(node, list) else node.values() if isinstance(node, dict) else []
+    return [text for part in parts for text in paragraphs(part)]
+
+
+def index_of(book):
+    terms = sorted(book.terms.values(), key=lambda entry: entry[0].lower())
+    return '# Index\n\nEach link leads to the definition of the term.\n\n' + ''.join(
+        f'- **{term}**: [{escaped(where)}]({target})\n' for term, target, where in terms)
+
+
+def with_links(text):
+    """Markdown whose "Figure 1.2" is a link to the figure."""
+    return re.sub(r'\bFigure (\d)\.(\d+)', lambda n: f'[Figure\u00a0{n[1]}.{n[2]}]('
+                  f'{leaf_of(glob.glob(f"chapters/{n[1]}-*.md")[0])}#figure-{n[1]}-{n[2]})', text)
+
+
+def escaped(text):
+    return re.sub(r'([][*_`\\$<>|])', r'\\\1', text)
 
 
 def drawing_of(name):
@@ -450,9 +512,8 @@ class Suite:
             cells.append('passed' if runs else '' if tests is None else 'not run')
             if failed:
                 cells[-1] = f'{failed} of {runs} failed'
-        title = re.sub(r'([][*_`\\$<>|])', r'\\\1', self.title)
         tests = len(tests_of(self.path)) + len(self.battery)
-        return f'| [{self.name}]({self.name}.html) | {title} | {tests} | {" | ".join(cells)} |'
+        return f'| [{self.name}]({self.name}.html) | {escaped(self.title)} | {tests} | {" | ".join(cells)} |'
 
 
 def results(log):
@@ -570,18 +631,22 @@ def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2,
     heading = re.match(r'\s*<h1[^>]*>(.*?)</h1>', body, re.S)
     if heading:
         body = body[heading.end():]
+    contents = contents_of(body, deepest)
+    if kind != 'source':
+        body = re.sub(r'(<h[2-4] id="([^"]+)">.*?)(</h)', r'\1<a class="permalink" href="#\2" aria-label="Link to this '
+                      r'section"></a>\3', body, flags=re.S)
     top, aside, head = '../' * leaf.count('/'), '', ''
     if kind != 'source':
-        scripts = ['found.js', 'book.js']
+        scripts = ['book.js']
         scripts += [f'live/{name}.js' for name in ('library', 'scenes', 'bars', 'figure')] * live
         head = '<link rel="stylesheet" href="live/live.css">\n' * live
         head += ''.join(f'<script src="{script}" defer></script>\n' for script in scripts)
         pages = {leaf_of(path): name for path, name in book.titles.items() if path != 'book.md'}
         links = [f'<li><a href="{page}"{" aria-current=page" * (page == leaf)}>{html.escape(name, False)}</a></li>\n'
-                 for page, name in (pages | {'proofs.html': 'Proofs'}).items()]
+                 for page, name in (pages | {'proofs.html': 'Proofs', 'terms.html': 'Index'}).items()]
         aside = '<aside>\n<nav class="book" aria-label="The book">\n' \
             f'<a href="index.html">{BOOK}</a>\n<ul>\n{"".join(links)}</ul>\n</nav>\n' \
-            f'<nav class="contents" aria-label="On this page">\n{contents_of(body, deepest)}</nav>\n</aside>'
+            f'<nav class="contents" aria-label="On this page">\n{contents}</nav>\n</aside>'
     return book.template.substitute(
         title=html.escape(title, False) + f' · {BOOK}' * (kind != 'cover'), top=top, head=head, kind=kind,
         home=f'<a href="{top}index.html">{BOOK}</a>' * (kind != 'cover'),
@@ -618,11 +683,15 @@ def bind(folder, pages, sources=True):
     book = Book(folder)
     copy_parts(book)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        trees = pool.map(parsed, [woven(path, folder + '/figures') for path in pages])
+        trees = pool.map(parsed, [with_links(woven(path, folder + '/figures')) for path in pages])
         written = [Page(book, path, tree) for path, tree in zip(pages, trees)]
     listed = [Suite(book, path) for path in suites()]
     bound = [Page(book, suite.path, suite.blocks()) for suite in listed]
     bound.append(Page(book, 'proofs.md', parsed(PROOFS + '\n'.join(suite.row() for suite in listed))))
+    bound.append(Page(book, 'terms.md', parsed(index_of(book))))
+    undefined = [term for term in TERMS.values() if term not in book.terms]
+    if undefined:
+        raise Wrong(f'pages.py: found the terms {undefined}, expected a chapter that sets each in italics or bold')
     files = with_contents(book.sources) if sources else []
     bodies = iter(rendered([page.blocks for page in written + bound] + [source_blocks(path) for path in files]))
 

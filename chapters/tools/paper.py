@@ -45,7 +45,8 @@ class Print:
             target = self.target(found[2], name)
             where = f' href="{target}"' if target else ''
             number = ''
-            if (in_table or 'class="mark"' in found[0]) and re.match('#test_.*--', target or ''):
+            if (in_table or 'class="mark"' in found[0]) and re.match('#test_.*--', target or '') or \
+                    name == 'terms' and target:
                 number = f'<span class="page">{self.numbers.get(target[1:], "")}</span>'
             return f'<a{found[1]}{where}{found[3]}>{found[4]}</a>{number}'
 
