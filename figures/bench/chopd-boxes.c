@@ -1,7 +1,7 @@
 /* chopd-boxes.c -- time of pooling over boxes, without the rest of a ChoP'D layer
  *
  *     build/figures/bench/chopd-boxes SECONDS SIDE...
- *     build/figures/bench/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
+ *     build/figures/bench/chopd-boxes EDGES EDGE CHANNELS BOXES THREADS REPEATS
  *
  * The first command times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56
  * x 56 tokens, with one thread.  Each method gets SECONDS, but 3 to 200 runs:
@@ -12,8 +12,7 @@
  *     fractional  the same with a box 1/4 token larger on every side
  *
  * The second command times weighted sums of means over random boxes on EDGE x EDGE random tokens.  EDGES is whole or
- * fractional.  LAYOUT is planes, [C][N] in and out, as in the layer, or tokens, [N][C] in and out, transposed by
- * vectors of channels; C and N are then multiples of a vector.  The result is compared with sums over the boxes in
+ * fractional.  Input and output are planes, as in the layer.  The result is compared with sums over the boxes in
  * double. */
 
 #include <assert.h>
@@ -23,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../fast/tuned/chopd/box_pool.h"
-#include "../../fast/tuned/transpose.h"
 #include "../../reference/runtime/random.h"
 #include "../../reference/cli/harness.h"
 
@@ -33,11 +31,10 @@ struct scene {
     struct arena arena;
     struct box_pool pool;
     size_t edge, N, C, G;
-    bool by_token;
     int threads;
     ptrdiff_t reach;            /* (SIDE - 1) / 2 */
-    real *boxes, *mix, *in, *out;       /* [C][G][4], [C][G], [C][N] or [N][C] */
-    real *planes;                       /* of each thread, [LANES][N] */
+    real *boxes, *mix, *in, *out;       /* [C][G][4], [C][G], [C][N] */
+    real *sums;                         /* along an axis, [N] */
     real *results;                      /* 2 + WAYS arrays like out, for the harness */
 };
 
@@ -52,7 +49,7 @@ static status scene_create(struct scene *s)
     arena_reals(arena, PERSISTENT, &s->in, "the planes", s->N, s->C);
     arena_reals(arena, PERSISTENT, &s->out, "the planes", s->N, s->C);
     arena_reals(arena, PERSISTENT, &s->results, "the results", 2 + WAYS, s->N, s->C);
-    arena_reals(arena, PER_THREAD, &s->planes, "the planes of some channels", LANES, s->N);
+    arena_reals(arena, PERSISTENT, &s->sums, "sums along an axis", s->N);
     status result = arena_allocate(arena, NULL);
     for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, arena, (size_t)t);
     return result;
@@ -101,7 +98,7 @@ static void pool_direct(const struct scene *s)
 
 static void pool_axes(const struct scene *s)
 {
-    real *sums = s->planes;
+    real *sums = s->sums;
     for (size_t c = 0; c < s->C; c++) {
         real *out = s->out + c * s->N;
         memset(sums, 0, s->N * sizeof *sums);
@@ -117,29 +114,6 @@ static void pool_planes(const struct scene *s)
     #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t c = 0; c < s->C; c++)
         box_pool_plane(&s->pool, c, s->out + c * s->N, s->in + c * s->N, NULL, &s->arena, (size_t)omp_get_thread_num());
-}
-
-/* Transposes LANES x LANES numbers. */
-static void transpose_square(real *to, size_t to_step, const real *from, size_t from_step)
-{
-    vec square[LANES];
-    for (size_t i = 0; i < LANES; i++) square[i] = vec_loadu(from + i * from_step);
-    vec_transpose(square);
-    for (size_t i = 0; i < LANES; i++) vec_storeu(to + i * to_step, square[i]);
-}
-
-/* Transposes LANES channels at a time, whose planes stay in the cache. */
-static void pool_tokens(const struct scene *s)
-{
-    #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (size_t c = 0; c < s->C; c += LANES) {
-        size_t thread = (size_t)omp_get_thread_num();
-        real *planes = arena_thread(&s->arena, s->planes, thread);
-        for (size_t n = 0; n < s->N; n += LANES) transpose_square(planes + n, s->N, s->in + n * s->C + c, s->C);
-        for (size_t l = 0; l < LANES; l++)
-            box_pool_plane(&s->pool, c + l, planes + l * s->N, planes + l * s->N, NULL, &s->arena, thread);
-        for (size_t n = 0; n < s->N; n += LANES) transpose_square(s->out + n * s->C + c, s->C, planes + n, s->N);
-    }
 }
 
 /* ---- the clock ---------------------------------------------------------------- */
@@ -257,11 +231,6 @@ static void draw_box(real *box, size_t at, bool whole)
     }
 }
 
-static double entry(const struct scene *s, const real *a, size_t c, size_t n)
-{
-    return (double)a[s->by_token ? n * s->C + c : c * s->N + n];
-}
-
 static double overlap(double token, double low, double high)
 {
     return fmax(0, fmin(token + 0.5, high) - fmax(token - 0.5, low));
@@ -277,7 +246,7 @@ static double expected(const struct scene *s, size_t c, size_t n)
         for (size_t m = 0; m < s->N; m++) {
             double down = overlap((double)(m / s->edge), y + (double)box[0], y + (double)box[2]);
             double across = overlap((double)(m % s->edge), x + (double)box[1], x + (double)box[3]);
-            sum += down * across * entry(s, s->in, c, m);
+            sum += down * across * (double)s->in[c * s->N + m];
         }
         total += (double)s->mix[c * s->G + g] * sum / area;
     }
@@ -292,7 +261,7 @@ static status compare(const struct scene *s, double *largest_difference)
     for (size_t c = 0; c < s->C; c++)
         for (size_t n = c % SAMPLE; n < s->N; n += SAMPLE) {
             double y = expected(s, c, n);
-            double d = fabs(entry(s, s->out, c, n) - y);
+            double d = fabs((double)s->out[c * s->N + n] - y);
             largest = fmax(largest, fabs(y));
             if (d > apart || isnan(d)) apart = d;
         }
@@ -302,7 +271,7 @@ static status compare(const struct scene *s, double *largest_difference)
     return status_ok();
 }
 
-static status measure_layout(struct scene *s, bool whole, int repeats)
+static status measure_boxes(struct scene *s, bool whole, int repeats)
 {
     static struct way way;
     const struct limits limit = {.least = repeats, .most = repeats, .seconds = HUGE_VAL};
@@ -313,42 +282,40 @@ static status measure_layout(struct scene *s, bool whole, int repeats)
     random_fill_normal(s->mix, s->C * s->G, SEED, 1, 1 / sqrt((double)s->G));
     random_fill_normal(s->in, s->N * s->C, SEED, 2, 1);
     box_pool_load(&s->pool, s->boxes, s->mix);
-    way = (struct way){.contestant.name = "pooling", .pool = s->by_token ? pool_tokens : pool_planes};
+    way = (struct way){.contestant.name = "pooling", .pool = pool_planes};
     way.pool(s);
     result = compare(s, &apart);
     if (!result.code) result = race(&way, 1, s, (double)s->N, &limit);
     if (!result.code) result = compare(s, &apart);
     if (result.code) return result;
-    printf("#layout\tedges\tgrid\tchannels\tboxes\tthreads\trepeats\tmedian_seconds\tlargest_relative_difference\t"
+    printf("#edges\tgrid\tchannels\tboxes\tthreads\trepeats\tmedian_seconds\tlargest_relative_difference\t"
            "multiply_adds\tparameters\n");
-    printf("%s\t%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\t%zu\t%zu\n", s->by_token ? "tokens" : "planes",
-           whole ? "whole" : "fractional", s->edge, s->edge, s->C, s->G, s->threads, repeats,
-           quartiles(&way.contestant).median, apart, s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
+    printf("%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\t%zu\t%zu\n", whole ? "whole" : "fractional", s->edge, s->edge,
+           s->C, s->G, s->threads, repeats, quartiles(&way.contestant).median, apart,
+           s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
     return result;
 }
 
-static status read_layout(struct scene *s, const char *const *word)
+static status read_boxes(struct scene *s, const char *const *word)
 {
     size_t number[5];
-    for (int n = 0; n < 5; n++) number[n] = strtoul(word[2 + n], NULL, 10);
-    s->by_token = !strcmp(word[0], "tokens");
+    for (int n = 0; n < 5; n++) number[n] = strtoul(word[1 + n], NULL, 10);
     s->edge = number[0];
     s->C = number[1];
     s->G = number[2];
     s->threads = (int)number[3];
-    bool vectors = !s->by_token || (s->C % LANES == 0 && s->edge * s->edge % LANES == 0);
-    if (!s->edge || !s->C || !s->G || s->threads < 1 || !number[4] || number[4] > RUNS || !vectors)
-        return bad_input("expected planes|tokens whole|fractional EDGE CHANNELS BOXES THREADS REPEATS");
-    return measure_layout(s, !strcmp(word[1], "whole"), (int)number[4]);
+    if (!s->edge || !s->C || !s->G || s->threads < 1 || !number[4] || number[4] > RUNS)
+        return bad_input("expected whole|fractional EDGE CHANNELS BOXES THREADS REPEATS");
+    return measure_boxes(s, !strcmp(word[0], "whole"), (int)number[4]);
 }
 
 int main(int count, char **argv)
 {
     const char *const *word = (const char *const *)argv + 1;
     struct scene s = {.reach = 0};
-    status result = bad_input("expected SECONDS SIDE..., or LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS");
+    status result = bad_input("expected SECONDS SIDE..., or EDGES EDGE CHANNELS BOXES THREADS REPEATS");
     if (count > 2 && strtod(*word, NULL) > 0) result = measure_sides(&s, word);
-    else if (count == 8) result = read_layout(&s, word);
+    else if (count == 7) result = read_boxes(&s, word);
     if (result.code) fprintf(stderr, "chopd-boxes: %s\n", result.message);
     arena_release(&s.arena);
     return result.code;

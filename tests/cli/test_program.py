@@ -1005,7 +1005,7 @@ class Figures(Case):
     def test_figures_are_computed(self):
         names = {os.path.basename(path)[:-2] for path in glob.glob(f"{TREE}/figures/bench/*.c")} | {"ladder"}
         self.assertLess(self.ARGUMENTS.keys() & {"cuda", "ladder"}, names)
-        modes = {"chopd-boxes": "planes fractional 14 4 2 1 1",
+        modes = {"chopd-boxes": "fractional 14 4 2 1 1",
                  "networks-profile": "seconds lisanet-i-t fast 32x32 1 1 1"}
         for name, words in [*((name, self.ARGUMENTS.get(name, "")) for name in names), *modes.items()]:
             with self.subTest(name, words=words):

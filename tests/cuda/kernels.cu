@@ -169,13 +169,6 @@ FAULT(a_block_that_reads_anothers, 2, B, 0, "a word that another block")
     AT if (i < B) y[2048 + i] = y[i + B];
 }
 
-FAULT(a_warp_that_does_not_meet, 1, 32, 0, "and no barrier between")
-{
-    SHARED(real, s, 32);
-    AT s[t] = x[t];
-    AT y[t] = s[t ^ 1];
-}
-
 /* Each half synchronizes, and reads the other half's words. */
 FAULT(half_a_warp_that_meets, 1, 32, 0, "a word that another thread of the warp")
 {
@@ -283,13 +276,6 @@ FAULT(too_much_memory_of_both_kinds, 1, B, 226 << 10, "bytes of shared memory, e
 /* A lane's part of a product: small whole numbers, which TF32 represents exactly. */
 struct parts { uint32_t a[4], b[2]; float sums[4]; };
 parts of_lane(int t) { return {{tf32_of((float)t), 0, 0, 0}, {tf32_of(1), 0}, {0, 0, 0, 0}}; }
-
-FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
-{
-    parts p = of_lane(t);
-    if (t != 31) { AT multiply_tf32(p.sums, p.a, p.b); }
-    y[t] = x[t] + (real)p.sums[0];
-}
 
 FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {

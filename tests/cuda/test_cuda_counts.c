@@ -6,7 +6,7 @@
 
 #include "../support/properties.h"
 #include "../../fast/cuda/counts.h"
-#include "../../reference/runtime/sizes.h"
+#include "../../reference/cli/settings.h"
 #include "../../fast/cuda/versions.h"
 
 #define TABLE "tests/cuda/counts.tsv"
@@ -33,30 +33,17 @@ static void set_boxes(struct fixture *t, const char *numbers)
  * --boxes y,x,height,width,step. */
 static struct fixture problem_of(const char *words)
 {
-    const char *word[32] = {""}, *batch = "1", *channels = "0", *boxes = NULL;
+    const char *word[32] = {""};
+    struct setting own[] = {{.name = "--boxes", .most = 1}, {.name = NULL}}, other;
     const struct declaration *d;
     struct problem p;
-    struct problem_sizes o = {.word = word + 1};
-    const struct { const char *option, **value; } known[] = {
-        {"--batch", &batch}, {"--channels", &channels}, {"--sizes", &o.sizes}, {"--without", &o.without},
-        {"--boxes", &boxes},
-    };
-    int count = 0;
-    char *text = keep(strlen(words) + 1, 1);
-    strcpy(text, words);
-    for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) {
-        size_t n = 0;
-        while (n < COUNT(known) && strcmp(w, known[n].option)) n++;
-        if (n < COUNT(known)) *known[n].value = strtok(NULL, " ");
-        else word[count++] = w;
-    }
-    o.words = count - 1;
-    o.batch = strtoul(batch, NULL, 10);
-    o.channels = strtoul(channels, NULL, 10);
+    struct problem_sizes o;
+    words_of(words, word, COUNT(word) - 1);
     succeeds(operator_named(&d, word[0]));
+    succeeds(settings_take(&o, &other, own, word + 1));
     succeeds(problem_from_sizes(&p, d, &o));
     struct fixture t = fixture_of(p);
-    if (boxes) set_boxes(&t, boxes);
+    if (own->count) set_boxes(&t, setting_word(own));
     return t;
 }
 

@@ -20,70 +20,16 @@ void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE trans
         }
 }
 
-/* Interleaved complex signals on a grid of up to three axes, in place; or one signal, real or complex, out of place. */
-struct fftw_transform {
-    int axes, size[3], signals, sign;
-    const real *in;
-    real *out;
-    bool real_in, real_out;
-
-    size_t points() const { return (size_t)size[0] * (size_t)size[1] * (size_t)size[2]; }
-    size_t last() const { return (size_t)size[axes - 1]; }
-};
-
-static fftw_plan plan_of(int axes, const int *size, int signals, const real *in, real *out, int sign,
-                         bool real_in = false, bool real_out = false)
-{
-    fftw_plan plan = (fftw_plan)malloc(sizeof *plan);
-    *plan = {axes, {1, 1, 1}, signals, sign, in, out, real_in, real_out};
-    for (int a = 0; a < axes; a++) plan->size[a] = size[a];
-    return plan;
-}
+/* Interleaved complex signals on a grid of up to three axes, in place. */
+struct fftw_transform { int axes, size[3], signals, sign; };
 
 fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *, const int *, int, int,
                              fftw_complex *, const int *, int, int, int sign, unsigned)
 {
-    return plan_of(axes, size, signals, NULL, NULL, sign);
-}
-
-fftw_plan fftw_plan_dft(int axes, const int *size, fftw_complex *in, fftw_complex *out, int sign, unsigned)
-{
-    return plan_of(axes, size, 1, *in, *out, sign);
-}
-
-fftw_plan fftw_plan_dft_r2c(int axes, const int *size, real *in, fftw_complex *out, unsigned)
-{
-    return plan_of(axes, size, 1, in, *out, FFTW_FORWARD, true);
-}
-
-fftw_plan fftw_plan_dft_r2c_1d(int size, real *in, fftw_complex *out, unsigned flags)
-{
-    return fftw_plan_dft_r2c(1, &size, in, out, flags);
-}
-
-fftw_plan fftw_plan_dft_c2r_1d(int size, fftw_complex *in, real *out, unsigned)
-{
-    return plan_of(1, &size, 1, *in, out, FFTW_BACKWARD, false, true);
-}
-
-/* The stored half of a real signal's spectrum determines the other half by conjugate symmetry. */
-void fftw_execute(fftw_plan plan)
-{
-    size_t points = plan->points(), n = plan->last(), half = n / 2 + 1;
-    fftw_complex *z = (fftw_complex *)malloc(points * sizeof *z);
-    for (size_t i = 0; i < points; i++)
-        for (size_t part = 0; part < 2; part++)
-            if (plan->real_in) z[i][part] = part ? real(0) : plan->in[i];
-            else if (!plan->real_out) z[i][part] = plan->in[2 * i + part];
-            else if (i < half) z[i][part] = plan->in[2 * i + part];
-            else z[i][part] = part ? -plan->in[2 * (n - i) + 1] : plan->in[2 * (n - i)];
-    fftw_execute_dft(plan, z, z);
-    for (size_t i = 0; i < points; i++)
-        for (size_t part = 0; part < 2; part++)
-            if (plan->real_out) plan->out[i] = z[i][0];
-            else if (!plan->real_in) plan->out[2 * i + part] = z[i][part];
-            else if (i % n < half) plan->out[2 * (i / n * half + i % n) + part] = z[i][part];
-    free(z);
+    fftw_plan plan = (fftw_plan)malloc(sizeof *plan);
+    *plan = {axes, {1, 1, 1}, signals, sign};
+    for (int a = 0; a < axes; a++) plan->size[a] = size[a];
+    return plan;
 }
 
 void fftw_destroy_plan(fftw_plan plan) { free(plan); }

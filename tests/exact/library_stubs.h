@@ -70,10 +70,5 @@ enum { FFTW_FORWARD = -1, FFTW_BACKWARD = 1, FFTW_ESTIMATE = 64, FFTW_UNALIGNED 
 fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *in, const int *in_embed,
                              int in_stride, int in_distance, fftw_complex *out, const int *out_embed, int out_stride,
                              int out_distance, int sign, unsigned flags);
-fftw_plan fftw_plan_dft(int axes, const int *size, fftw_complex *in, fftw_complex *out, int sign, unsigned flags);
-fftw_plan fftw_plan_dft_r2c(int axes, const int *size, real *in, fftw_complex *out, unsigned flags);
-fftw_plan fftw_plan_dft_r2c_1d(int size, real *in, fftw_complex *out, unsigned flags);
-fftw_plan fftw_plan_dft_c2r_1d(int size, fftw_complex *in, real *out, unsigned flags);
 void fftw_execute_dft(fftw_plan plan, fftw_complex *in, fftw_complex *out);
-void fftw_execute(fftw_plan plan);
 void fftw_destroy_plan(fftw_plan plan);

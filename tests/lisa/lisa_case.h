@@ -178,7 +178,6 @@ static const struct { const char *name; equation y; } equations[] = {
 /* ---- a whole problem ------------------------------------------------- */
 
 static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
-#define EQUATIONS ((int)COUNT(equation_word))
 
 struct sizes {
     const char *grid;

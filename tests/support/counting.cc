@@ -9,7 +9,6 @@ unsigned long long real::multiplications;
 namespace counting {
 #include "../../naive/attention.h"
 #include "../../naive/chopd.h"
-#include "../../naive/dfc.h"
 #include "../../naive/forms.h"
 #include "../../naive/hilo.h"
 #include "../../naive/lisa.h"
@@ -62,11 +61,6 @@ void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real 
                        const real *Ra, const real *Rb, const struct lisa_problem *p)
 {
     counting::lisa_naive_fig6(y, KRa, RbV, q, k, v, Ra, Rb, p);
-}
-
-void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p)
-{
-    counting::dfc_naive_apply(y, x, w, p->B, p->M, p->N, p->C, p->D);
 }
 
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p)

@@ -43,7 +43,7 @@ def learn(build, suites):
         return done.stdout if done.returncode == 0 else sys.exit(f"mutants: {build}: {done.stderr}")
     make(f"-j{JOBS}")
     for line in make("-nB", "V=1").replace("\\\n", " ").split("\n"):
-        line = re.sub(r'^mkdir -p \S+ && echo "[^"]*" && ', "", line)
+        line = re.sub(r"^if \[.*?; fi && ", "", line)           # what make would announce
         made = re.search(r"-c \S+ -o (\S+)$|ar rcs (\S+)|-o (\S+)", line)
         if not made or "echo" in line:
             continue
