@@ -172,7 +172,9 @@ status nearest_suggest(status s, const struct nearest *n)
 {
     char text[LONGEST + 30];
     snprintf(text, sizeof text, "; did you mean %s%s?", n->before ? n->before : "", n->name ? n->name : "");
-    if (n->name && strlen(s.message) + strlen(text) < sizeof s.message) strcat(s.message, text);
+    size_t length = strlen(s.message);
+    if (n->name && length + strlen(text) < sizeof s.message)
+        memcpy(s.message + length, text, strlen(text) + 1);
     return s;
 }
 
