@@ -250,7 +250,7 @@ static status read_archive(struct safetensors *opened, size_t size, size_t allow
     const unsigned char *zip = opened->bytes;
     uint64_t first = 0, members = 0, at;
     size_t bytes = 1, begin = 0;
-    struct member m;
+    struct member m = {0};
     status s = find_directory(&first, &members, zip, size);
     if (s.code || (s = make_room(opened, (size_t)members + 1)).code) return s;
     at = first;
@@ -378,12 +378,14 @@ static bool write_array(FILE *file, const struct tensor *t)
  * member. */
 static bool write_member(FILE *file, unsigned char *entry, size_t *at, const struct tensor *t)
 {
+    /* Version 2.0, names in UTF-8, stored. */
+    static const unsigned char fixed[] = {'P', 'K', 1, 2, 20, 0, 20, 0, 0, 8, 0, 0, 0, 0, 33};
     unsigned char header[512];
     size_t length = array_header(header, t), bytes = length + t->count * sizeof(real);
     unsigned long sum = crc32_z(0, header, length);
     tensor_write(NULL, t, &sum);
     memset(entry, 0, ENTRY);
-    memcpy(entry, "PK\1\2\x14\0\x14\0\0\x08\0\0\0\0\x21", 15);  /* version 2.0, names in UTF-8, stored */
+    memcpy(entry, fixed, sizeof fixed);
     put_little(entry + 16, sum, 4);
     put_little(entry + 20, bytes, 4);
     put_little(entry + 24, bytes, 4);

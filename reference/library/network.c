@@ -118,7 +118,7 @@ twicetold_status API(network_run)(API(network) *network, real *logits, const rea
 {
     if (!network) return public_status(bad_input("found no network, expected one"), NULL);
     struct network *n = &network->network;
-    status s = status_ok();
+    status s;
     if (!network->loaded) s = bad_input("the network has no weights, expected some, or --random SEED");
     else if (!x || !logits) s = bad_input("tensor %s: found no data, expected some", x ? "logits" : "x");
     else s = network_run(n, logits, x, stage);

@@ -67,7 +67,8 @@ void plane_load(struct plane *p, const real *u2)
         if (!p->transforms) continue;
         for (size_t i = 0; i < g->points; i++) {
             size_t e = circulant_entry(&g->circle, i);
-            vec entry = e == NO_ENTRY ? (vec){0} : part(p, u2 + e * p->R, b);
+            vec entry = {0};
+            if (e != NO_ENTRY) entry = part(p, u2 + e * p->R, b);
             line_store(p->kernel, (i / fast * g->row + i % fast) * POINT, (point){entry, {0}});
         }
         lane_grid_kernel(g, p->u2 + b * g->points * POINT, p->kernel, p->line);
