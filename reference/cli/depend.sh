@@ -48,6 +48,8 @@ python3-torch module:torch python3-torch python-pytorch - - pytorch pytorch.org
 chromium command:chromium chromium chromium chromium chromium - www.chromium.org
 locales command:localedef glibc-locale-source glibc - glibc-i18ndata - www.gnu.org/software/libc
 nodejs command:node nodejs nodejs nodejs nodejs node nodejs.org
+cmake command:cmake cmake cmake cmake cmake cmake cmake.org
+python3-matplotlib module:matplotlib python3-matplotlib python-matplotlib py3-matplotlib python3-matplotlib python-matplotlib matplotlib.org
 '
 
 # For the live figures of the book: the library as WebAssembly.  The runtime has the version of Debian's clang.
