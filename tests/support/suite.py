@@ -187,7 +187,8 @@ class Report(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        print(f"skipped: {name_of(test)}: {reason}")
+        whole = not isinstance(test, unittest.case._SubTest)
+        print(f"{'skipped' if whole else 'left out'}: {name_of(test) if whole else 'a part'}: {reason}")
 
     def stopTest(self, test):
         super().stopTest(test)
