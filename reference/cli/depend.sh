@@ -8,7 +8,7 @@
 # terminal apt asks.  If apt needs sudo, the line that names the packages says so before sudo is called.
 
 # Debian's package, how to find it without apt, its name in Fedora, Arch, Alpine, openSUSE and Homebrew (-: none), and
-# its home.  Only Debian's names have been tried.  Probes of `optional` mark what is not required.
+# its home.  Only Debian's names have been tried.  `absent` says which probes are of optional packages.
 needed='
 gcc command:gcc gcc gcc gcc gcc gcc gcc.gnu.org
 g++ command:g++ gcc-c++ gcc g++ gcc-c++ gcc gcc.gnu.org

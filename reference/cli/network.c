@@ -262,7 +262,7 @@ static status run_network(const struct call *c)
         .form = option_text(c, "form", NULL), .grid = option_text(c, "grid", NULL), .classes = problem_size(own, "K"),
         .depths = option_text(c, "depths", NULL), .widths = option_text(c, "widths", NULL),
         .heads = option_text(c, "heads", NULL),
-        .threads = option_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : plan_threads(),
+        .threads = call_threads(c),
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
@@ -319,8 +319,7 @@ static const struct option options[] = {
      .meaning = "channels of each stage (the network's)"},
     {.name = "heads", .kind = OPTION_CHOICE, .default_value = "", .value = "h,...",
      .meaning = "heads of each stage (the network's; with --widths, as many channels a head)"},
-    {.name = "threads", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = PLAN_THREADS,
-     .meaning = "number of threads (all cores)"},
+    OPTION_THREADS,
     {.name = "profile", .kind = OPTION_FLAG,
      .meaning = "print time and multiply-adds of each kind of step; the fastest of ten runs"},
     {.name = "stages", .kind = OPTION_FLAG, .meaning = "also write the output of every stage: stage1, stage2, ..."},

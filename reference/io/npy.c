@@ -112,7 +112,7 @@ static status read_text(struct safetensors *opened, const char *text, const char
     return s;
 }
 
-/* The array at byte `at` of opened->file, up to byte `end`; there is room for one more tensor. */
+/* The array at byte `at` of opened->file, up to byte `end`.  The list is long enough for one more tensor. */
 static status read_array(struct safetensors *opened, const char *name, uint64_t at, uint64_t end)
 {
     unsigned char start[12];
