@@ -348,6 +348,7 @@ __global__ void made_in_place(problem_of_structsa p, tile extent, array<real> y,
 constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads of a block: eight warps, each with 16 of BLOCK queries */
 
 /* Row d CENTRES + t of a tile is pattern d at centre t.  A pattern of zeros follows an odd number of patterns. */
+[[maybe_unused]]
 __host__ __device__ inline int even(int patterns) { return (patterns + 1) / 2 * 2; }
 
 template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, CHANNELS>::key;
