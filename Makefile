@@ -309,8 +309,8 @@ $F/exercises.txt: $F/flags $F/cxx $F/sources $F/tests/tools/exercise_count.o
 	    with '$F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%) $(CHECK_LIBS) $(LDLIBS)' count '$(subst ',,$(COUNTER))' \
 	    exact '$(subst ',,$(EXACT))' exact_with '$F/libexact.a $(CHECK_LIBS) $(LDLIBS)' | sed 's/ -Werror//' >$@
 $F/tests/tools/test_exercises.py: | $(EXERCISED)
-check: $(EXERCISED)
-exercise check hint:    ## list or open an exercise (N=1.2); check it (ANSWER=...); print its next hint
+check watch: $(EXERCISED)
+exercise check watch hint: ## open the next exercise (N=1.2, or N=list); check it (ANSWER=...), or at each save; a hint
 	BUILD=$F $(PYTHON) tests/tools/exercise.py $@ '$(N)' '$(ANSWER)'
 
 # ---- Variants: the sources built otherwise, in $(BUILD)/NAME

@@ -324,6 +324,20 @@ def exercise(file):
     return title, dict(re.findall('^([a-z]+): *(.*)', keys, re.M)), [(name, text.strip('\n')) for name, text in parts]
 
 
+def hole(cut):
+    """(lines, first, last) of the lines that `cut:` names: a step without its comment, or a function's body."""
+    file, name, *step = cut.replace('Step ', '').split()
+    lines, first, last = definition(file, name, *step)
+    while '*/' not in lines[first] if step else not lines[first].startswith('{'):
+        first += 1
+    return lines, first + 1, last if step else last - 1
+
+
+def hole_place(keys):
+    """FILE:LINE of an exercise's solution."""
+    return f'{keys["cut"].split()[0]}:{hole(keys["cut"])[1] + 1}'
+
+
 def exercises(chapter, part='Question'):
     """The questions of a chapter's exercises, or their answers."""
     out, n = [], 1
@@ -336,6 +350,9 @@ def exercises(chapter, part='Question'):
         head = f'**{title}** ({KIND[keys["kind"]]}, {keys["minutes"]} minutes). ' if part == 'Question' else \
             f'### {title}\n\n'
         out.append(head + parts[part])
+        if part == 'Answer' and keys['kind'] == 'hole':
+            place = hole_place(keys)
+            out.append(f'The code is [{place}](../{place.replace(":", "#L")}).')
         n += 1
     if not out:
         raise Wrong(f'chapter {chapter} has no exercises')

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The exercises of chapters/exercises.
 
-    BUILD=build exercise.py exercise        list the exercises, and which are done
+    BUILD=build exercise.py exercise        go on: open the next exercise that is not done
+    BUILD=build exercise.py exercise list   list the exercises, and which are done
     BUILD=build exercise.py exercise N      make a scratch copy and print the task
     BUILD=build exercise.py check N [TEXT]  check the scratch copy, or the answer TEXT
+    BUILD=build exercise.py watch N         check the scratch copy whenever it is saved, until it is right
     BUILD=build exercise.py hint N          print the next hint
 
-Exit status: 0 right, 1 not yet, 2 bad usage.
+Exit status: 0 right, 1 not yet, 2 bad usage, 130 interrupted.
 """
 
 # An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind determines the check.
@@ -30,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from typing import NamedTuple
 
 sys.path.insert(0, "chapters/tools")
@@ -62,6 +65,30 @@ def numbers():
     """The numbers of all exercises, in order."""
     names = [os.path.basename(path)[:-3] for path in glob.glob(PAGES + "/*.md")]
     return sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
+
+
+# LaTeX of the pages as plain text.  A name that is not listed loses its backslash: log, min.
+SYMBOLS = {",": "", "cdot": "·", "times": "×", "sum": "Σ", "bmod": "mod", "lfloor": "⌊", "rfloor": "⌋",
+           "pm": "±", "infty": "∞", "in": "∈", "dots": "…", "circ": "∘", "approx": "≈", "le": "≤", "ge": "≥", "ne": "≠",
+           "ell": "l", "alpha": "α", "kappa": "κ", "lambda": "λ", "mu": "μ", "pi": "π", "sigma": "σ", "epsilon": "ε",
+           "sqrt": "√", "tilde": "~", "text": "", "mathrm": "", "bigl": "", "bigr": "", "quad": " "}
+
+
+def plain_formula(text):
+    text = re.sub(r"\\frac(?:(\w)(\w)|\{([^{}]*)\}\{([^{}]*)\})", r"\1\3/\2\4", text.replace(r"\sqrt[4]", "∜"))
+    text = re.sub(r"\\([A-Za-z]+|.)", lambda found: SYMBOLS.get(found[1], found[1]), text)
+    text = re.sub(r"(?<=[⌊~]) | (?=⌋)", "", text)
+    text = re.sub(r"(?<![√∜^])\{(\w*)\}|(?<=\^)\{(\d+)\}", r"\1\2", text)
+    return re.sub(r"([√∜^])\{([^{}]*)\}", r"\1(\2)", text)
+
+
+def plain(text):
+    """Text of a page as a terminal shows it: no LaTeX, links as `text (path)`, lines of at most 100 characters."""
+    text = re.sub(r"\$+([^$]+)\$+", lambda found: plain_formula(found[1]), text)
+    text = re.sub(r"\[([^]]+)\]\((?:\.\./)*([^)]+)\)",
+                  lambda found: found[2] if found[1] == found[2] else f"{found[1]} ({found[2]})", text)
+    return "\n\n".join(part if part.startswith(("`" * 3, " ", "-", "|")) else
+                       textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n"))
 
 
 class Exercise:
@@ -105,24 +132,19 @@ def make_tree(folder, exercise):
         shutil.copy(real, f"{folder}/{real}")
 
 
-def region(exercise):
-    """The source's lines, and the hole's first and last line: a step without its comment, or a function's body."""
-    file, name, *step = exercise.key("cut").replace("Step ", "").split()
+def filled(exercise, lines):
+    """The text of the exercise's file with these lines in the hole, with its indentation."""
     try:
-        lines, first, last = weave.definition(file, name, *step)
+        source, first, last = weave.hole(exercise.key("cut"))
     except Wrong as wrong:
         raise Wrong(f"{exercise.number}: nothing to cut: {wrong}") from None
-    while "*/" not in lines[first] if step else not lines[first].startswith("{"):
-        first += 1
-    return lines, first + 1, last if step else last - 1
+    indent = re.match(" *", source[first])[0]
+    source[first:last + 1] = [indent + text if text else "" for text in lines]
+    return "".join(text + "\n" for text in source)
 
 
 def fill(folder, exercise, lines):
-    """Put lines into the hole, with its indentation."""
-    source, first, last = region(exercise)
-    indent = re.match(" *", source[first])[0]
-    source[first:last + 1] = [indent + text if text else "" for text in lines]
-    write(f"{folder}/{exercise.file}", "".join(text + "\n" for text in source))
+    write(f"{folder}/{exercise.file}", filled(exercise, lines))
 
 
 def skeleton(exercise):
@@ -219,10 +241,12 @@ def explain(folder, exercise, result):
         print(f"The result is right but costs too much: {made} multiplications, expected {expected} "
               f"({exercise.key('counts')}).")
     elif result.failed:
-        for said in filter(None, (exercise.section("When " + test) for test in result.failed)):
-            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
         print("Not yet. Failed:", *result.failed)
-        print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
+        said = "\n".join(re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3])
+        print(re.sub(r"([0-9A-Fa-f]{16})[0-9A-Fa-f]{8,}", r"\1...", said))
+        for test in result.failed:
+            if exercise.section("When " + test):
+                print("\n" + plain(f"{test}: {exercise.section('When ' + test)}"))
     else:
         wrong = re.findall(".*(?:error|undefined).*", result.said)
         print(*(line.replace(folder + "/", "") for line in wrong[:5]), sep="\n")
@@ -239,12 +263,14 @@ def truth(exercise):
     return ([""] + said.rstrip("\n").split("\n")[-1].split())[-1]
 
 
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
 def near(a, b, factor):
     """Equal words, or numbers within the factor.  NaN is not near any number."""
-    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     if re.fullmatch("[-+]?nan", a.lower()):
         return False
-    if not number.fullmatch(a) or not number.fullmatch(b):
+    if not NUMBER.fullmatch(a) or not NUMBER.fullmatch(b):
         return a == b
     a, b, most = float(a), float(b), factor * 1.000001
     return a == b or a * b > 0 and a / b <= most and b / a <= most
@@ -254,15 +280,17 @@ def check_answer(exercise, answer):
     n = exercise.number
     if not answer:
         raise Wrong(f"{n} wants an answer: make check N={n} ANSWER=...")
-    print("$", "\n".join(exercise.block("Command")), flush=True)
     found = truth(exercise)
     if not found or not near(found, found, 1):
         raise Wrong(f"{n}: the command prints '{found}', perhaps because other programs are running; try again")
-    print(found)
-    right = near(answer, found, float(exercise.key("within") or 1))
-    other = f"Not {answer}, as you said.  make hint N={n}, or the answers at the end of the book."
-    print("Right." if right else other)
-    return right
+    if near(answer, found, float(exercise.key("within") or 1)):
+        print("$", "\n".join(exercise.block("Command")) + f"\n{found}\nRight.")
+        return True
+    far = ""
+    if NUMBER.fullmatch(answer) and NUMBER.fullmatch(found):
+        far = ", which is too large" if float(answer) > float(found) else ", which is too small"
+    print(f"Not {answer}{far}.")
+    return False
 
 
 def check_break(exercise, answer):
@@ -276,23 +304,26 @@ def check_break(exercise, answer):
     if not result.failed:
         explain(folder, exercise, result)
         return False
-    print(f"Failed in {exercise.suite}:", *result.failed, sep="\n    ")
     wrong = [name for name in answer.split() if name not in result.failed]
-    print("Not among them: " + " ".join(wrong) if wrong else "Right.")
+    print(*["Not failing:", *wrong] if wrong else [f"Right. Failed in {exercise.suite}:", *result.failed], sep="\n    ")
     return not wrong
 
 
 def check_hole(exercise, _):
-    folder = f"{HERE}/{exercise.number}"
-    if not os.path.exists(f"{folder}/{exercise.file}"):
+    folder, copy = f"{HERE}/{exercise.number}", copy_of(exercise)
+    if not os.path.exists(copy):
         raise Wrong(f"{exercise.number} is not open: make exercise N={exercise.number}")
+    if read(copy) in [filled(exercise, lines) for lines in (skeleton(exercise), exercise.block("Instead"), [])]:
+        print(f"Nothing is written yet: {folder}/{weave.hole_place(exercise.keys)}")
+        return False
     result = solve(folder, exercise)
     if not result.passed:
         explain(folder, exercise, result)
         return False
     checks = re.findall(r"Checks: (\d+)", result.said)[-1]
     counted = f" with the {result.counts[1]} multiplications of {exercise.key('counts')}" if result.counts else ""
-    print(f"Right: {checks} proofs of {exercise.suite} hold{counted}")
+    print(f"Right: {checks} proofs of {exercise.suite} hold{counted}.")
+    print("The book's own:", weave.hole_place(exercise.keys))
     return True
 
 
@@ -301,59 +332,100 @@ CHECK = {"hole": check_hole, "predict": check_answer, "measure": check_answer, "
 
 # ---- commands
 
+def next_number():
+    """The first exercise after the last one done that is not done itself; empty if all are."""
+    done, order = read(HERE + "/done").split(), numbers()
+    start = order.index(done[-1]) if done and done[-1] in order else 0
+    return next((number for number in order[start:] + order[:start] if number not in done), "")
+
+
 def show_list():
-    done = read(HERE + "/done").split("\n")
+    done = read(HERE + "/done").split()
     for number in numbers():
         e = Exercise(number)
         print(f"{number:6} {e.kind:8} {e.key('minutes'):>3} min  {'[done]' if number in done else '[    ]'} {e.title}")
-    print("make exercise N=1.1 opens one")
+    print("make exercise N=1.1 opens one, make exercise the next one")
+
+
+def copy_of(exercise):
+    """The file that the reader writes."""
+    return f"{HERE}/{exercise.number}/{exercise.file}"
 
 
 def show_task(exercise):
     n, folder = exercise.number, f"{HERE}/{exercise.number}"
-    print(f"{n}  {exercise.title} ({exercise.kind}, {exercise.key('minutes')} minutes)\n\n{exercise.task}\n")
+    print(f"{n}  {exercise.title} ({exercise.kind}, {exercise.key('minutes')} minutes)\n\n{plain(exercise.task)}\n")
     if exercise.kind == "hole":
-        copy = f"{folder}/{exercise.file}"
-        if os.path.exists(copy):
-            print(f"Open already: {copy} (remove {folder} to begin again)")
+        if os.path.exists(copy_of(exercise)):
+            print(f"Open already: {copy_of(exercise)} (remove {folder} to begin again)")
         else:
             make_tree(folder, exercise)
             fill(folder, exercise, skeleton(exercise))
-            at = read(copy).split(f"Exercise {n}")[0].count("\n") + 1
-            print(f"Write into {copy}, at line {at}.")
-    answer = {"hole": "", "break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
+            print(f"Write into {folder}/{weave.hole_place(exercise.keys)}")
+    answer = {"hole": f", or make watch N={n}", "break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
     print(f"Then: make check N={n}{answer}\nA hint: make hint N={n}")
 
 
 def show_hint(exercise):
     given, hints = f"{HERE}/{exercise.number}.hints", [text for name, text in exercise.sections if name == "Hint"]
-    nth = min(int(read(given) or 0) + 1, len(hints))
+    nth = min(int(read(given) or 0), len(hints)) + 1
     write(given, f"{nth}\n")
-    print(f"Hint {nth} of {len(hints)}:\n{hints[nth - 1]}")
+    last = min(nth, len(hints))
+    print(plain(f"Hint {last} of {len(hints)}: {hints[last - 1]}"))
+    if nth > last:
+        print(f"There are no more hints. The answer is in the book, and at the end of {PAGES}/{exercise.number}.md.")
+
+
+def check(exercise, answer):
+    """Check an answer; note that it is right, or give the next hint of what cannot be tried out."""
+    if not CHECK[exercise.kind](exercise, answer):
+        if exercise.kind in ("predict", "measure", "break"):
+            show_hint(exercise)
+        return False
+    if exercise.number not in read(HERE + "/done").split():
+        write(HERE + "/done", f"{read(HERE + '/done')}{exercise.number}\n")
+    print("\n" + plain(exercise.section("Answer")))
+    following = next_number()
+    print("\n" + (f"Next: {following}  {Exercise(following).title} (make exercise)" if following else "All are done."))
+    return True
+
+
+def watch(exercise):
+    """Check the scratch copy whenever it is saved, until it is right."""
+    if exercise.kind != "hole":
+        raise Wrong(f"watch: found {exercise.number}, of kind {exercise.kind}, expected a hole")
+    show_task(exercise)
+    copy, seen, right = copy_of(exercise), None, False
+    while not right:
+        saved = os.path.getmtime(copy) if os.path.exists(copy) else seen    # some editors replace the file
+        if saved != seen:
+            seen = saved
+            right = check(exercise, "")
+            print(end="", flush=True)
+        time.sleep(0.3)
 
 
 def main(verb="", number="", answer="", *_):
-    if verb not in ("exercise", "check", "hint"):
-        raise Wrong(f"found '{verb}', expected one of: exercise, check, hint")
+    if verb not in ("exercise", "check", "watch", "hint"):
+        raise Wrong(f"found '{verb}', expected one of: exercise, check, watch, hint")
     os.makedirs(HERE, exist_ok=True)
-    if verb == "exercise" and not number:
+    number = number or verb == "exercise" and next_number() or ""
+    if verb == "exercise" and number in ("", "list"):
         return show_list()
     if number not in numbers():
         raise Wrong(f"N: found '{number}', expected one of: {' '.join(numbers())}")
     exercise = Exercise(number)
-    if verb == "exercise":
-        return show_task(exercise)
-    if verb == "hint":
-        return show_hint(exercise)
-    if not CHECK[exercise.kind](exercise, answer):
-        return 1
-    if number not in read(HERE + "/done").split("\n"):
-        write(HERE + "/done", f"{read(HERE + '/done')}{number}\n")
+    if verb == "check":
+        return 0 if check(exercise, answer) else 1
+    return {"exercise": show_task, "hint": show_hint, "watch": watch}[verb](exercise)
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")
     try:
         sys.exit(main(*sys.argv[1:]))
     except Wrong as wrong:
         print("exercise:", wrong, file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

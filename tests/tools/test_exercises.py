@@ -1,9 +1,13 @@
 """test_exercises.py -- tests each page of chapters/exercises by its kind (tests/tools/exercise.py)"""
+import contextlib
 import glob
+import io
 import os
 import re
+import signal
 import subprocess
 import sys
+from unittest import mock
 
 sys.path[0] += "/.."                       # tests/
 from support import suite
@@ -90,13 +94,74 @@ class Exercises(suite.Case):
         self.for_each_page("break", self.check_mistake)
 
     def test_pages_are_complete(self):
-        """Each has one of the four kinds, an answer and a hint."""
+        """Each has one of the four kinds, an answer and a hint, and shows no LaTeX and no link in a terminal."""
         for number in exercise.numbers():
             page = exercise.Exercise(number)
             with self.subTest(number):
                 self.assertIn(page.kind, [*exercise.CHECK])
                 self.assertTrue(page.section("Answer"), "no answer")
                 self.assertTrue(page.section("Hint"), "no hint")
+                shown = [text for name, text in page.sections if re.match("Hint|When|Answer", name)]
+                self.assertNotRegex("\n".join(map(exercise.plain, [page.task, *shown])), r"[$\\]|\]\(")
+
+    def test_formulas_are_plain_text(self):
+        self.for_each(lambda text, expected: self.assertEqual(exercise.plain(text), expected), [
+            (r"$G^a_{icd} = \sum_n k_{nc}\, w^a_{i-n,c}$", "G^a_icd = Σ_n k_nc w^a_{i-n,c}"),
+            (r"$e^{\text{old} - x_j} / \sqrt{v + \epsilon}$ and $2 \times 2^{10}$", "e^(old - x_j) / √(v + ε) and 2 × 2^10"),
+            ("[naive/a.c](../naive/a.c), [the map](3-elsa.md)", "naive/a.c, the map (3-elsa.md)")])
+
+    def do(self, *words):
+        """Run a command with its scratch copies in this test's folder; return its status and output."""
+        with mock.patch.object(exercise, "HERE", self.copy), contextlib.redirect_stdout(io.StringIO()) as out:
+            return exercise.main(*words), out.getvalue()
+
+    def test_wrong_answers_get_hints(self):
+        """A wrong answer is told the next hint, not the truth.  A right one is told the next exercise."""
+        page = exercise.Exercise("8.1")
+        for answer, expected in ("10", "Not 10, which is too large.\nHint 1 of 1"), ("8", "too small.\nHint 1 of 1"):
+            status, said = self.do("check", page.number, answer)
+            self.assertIn(expected, said)
+            self.assertEqual((status, "There are no more hints" in said), (1, answer == "8"))
+            self.assertNotRegex(said, r"\b9\b|awk")
+        status, said = self.do("check", page.number, "9")
+        self.assertEqual(status, 0)
+        self.assertRegex(said, r"(?s)awk.*Right.*63 = 2 · 31.*Next: 8.2 ")
+        self.assertRegex(self.do("exercise")[1], "^8.2 ")
+        self.assertRegex(self.do("exercise", "list")[1], r"8.1 .*\[done\]")
+        failing = exercise.Result(False, "", ("sqrt_is_a_root_up_to_sign",))
+        with mock.patch.object(exercise, "solve", return_value=failing):
+            said = self.do("check", "8.7", "sums_and_products_obey_the_laws")[1]
+            self.assertNotIn("sqrt_is", said)
+            self.assertEqual(self.do("check", "8.7", "sqrt_is_a_root_up_to_sign")[0], 0)
+
+    def test_skeletons_are_not_judged(self):
+        page = exercise.Exercise("0.1")
+        self.do("exercise", page.number)
+        with mock.patch.object(exercise, "solve", side_effect=AssertionError):
+            self.assertRegex(self.do("check", page.number)[1], r"^Nothing is written yet: .*/steps.c:\d+\n$")
+            exercise.fill(f"{self.copy}/{page.number}", page, [])
+            self.assertEqual(self.do("check", page.number)[0], 1)
+
+    def test_watch_checks_each_saved_copy(self):
+        """It checks once for each change, until the copy is right."""
+        page, saved, checked = exercise.Exercise("0.1"), [], []
+
+        def save(_):
+            saved.append(1 + len(saved) // 2)
+            os.utime(f"{self.copy}/0.1/{page.file}", (0, saved[-1]))
+
+        with mock.patch.object(exercise.time, "sleep", save), \
+             mock.patch.dict(exercise.CHECK, hole=lambda *_: checked.append(len(saved)) or len(checked) == 3):
+            self.do("watch", page.number)
+        self.assertEqual(checked, [0, 1, 3])
+
+    def test_interrupts_end_watching(self):
+        """Status 130, and no traceback."""
+        with subprocess.Popen([sys.executable, "-u", EXERCISE, "watch", "0.1"], env={**os.environ, "BUILD": self.copy},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+            self.assertTrue(any("Nothing is written yet" in line for line in watching.stdout))
+            watching.send_signal(signal.SIGINT)
+            self.assertEqual((watching.communicate(timeout=suite.SECONDS)[1], watching.returncode), ("", 130))
 
     def check_error(self, *words):
         done = subprocess.run([sys.executable, EXERCISE, *words], capture_output=True, text=True, timeout=suite.SECONDS)
@@ -105,7 +170,8 @@ class Exercises(suite.Case):
 
     def test_invalid_exercises_are_rejected(self):
         """One line and status 2."""
-        self.for_each(self.check_error, [("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README")])
+        self.for_each(self.check_error, [
+            ("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README"), ("watch", "8.1")])
 
 
 if __name__ == "__main__":
