@@ -15,6 +15,7 @@ from support import suite
 os.environ["BUILD"] = suite.BUILD
 os.chdir(suite.TREE)
 from tools import exercise  # noqa: E402
+import weave  # noqa: E402
 
 EXERCISE = "tests/tools/exercise.py"
 
@@ -109,6 +110,20 @@ class Exercises(suite.Case):
             (r"$G^a_{icd} = \sum_n k_{nc}\, w^a_{i-n,c}$", "G^a_icd = Σ_n k_nc w^a_{i-n,c}"),
             (r"$e^{\text{old} - x_j} / \sqrt{v + \epsilon}$ and $2 \times 2^{10}$", "e^(old - x_j) / √(v + ε) and 2 × 2^10"),
             ("[naive/a.c](../naive/a.c), [the map](3-elsa.md)", "naive/a.c, the map (3-elsa.md)")])
+
+    def test_holes_are_not_printed(self):
+        """No chapter or appendix prints a line of the solution."""
+        printed = []
+        for page in glob.glob("chapters/**/*.md", recursive=True):
+            marks = re.findall("^<!-- code: (.*) -->", exercise.read(page), re.M)
+            code = [mark.replace("Step ", "").split() for mark in marks]
+            printed += [(page, words[0], *weave.definition(*words)[1:]) for words in code]
+
+        def check(hole):
+            _, first, last = weave.hole(hole.key("cut"))
+            found = [page for page, file, start, end in printed if file == hole.file and start <= last and first <= end]
+            self.assertEqual(found, [])
+        self.for_each_page("hole", check)
 
     def do(self, *words):
         """Run a command with its scratch copies in this test's folder; return its status and output."""
