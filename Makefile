@@ -394,13 +394,13 @@ figures: $(if $(filter 0,$(BUDGET)),all,measured) ## measure and draw into build
 book: live              ## bind build/book/index.html, measure here, and bind again (BUDGET=0: do not measure)
 	$(BOOK) bind $F/book
 	+$(if $(filter 0,$(BUDGET)),,$(MAKE) --no-print-directory measured && $(BOOK) bind $F/book)
-pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
+pdf: book               ## chapters 0 to 8 as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	$(BOOK) pdf $F/book
 site: book              ## the book for a static host: build/site (SITE=https://...: its address; needs Chromium)
 	$(BOOK) site $F/book $F/site $(SITE)
 notebooks: $(PROGRAMS) $(LIBRARY) ## write a Jupyter notebook for each chapter into build/notebooks (needs NumPy)
 	$(BOOK) notebooks $F/notebooks
-slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)
+slides:                 ## slides for a lecture: build/slides.pdf (needs Chromium)
 	$(BOOK) slides $F
 versus: all             ## time our forms against PyTorch, into figures/gap (PYTHON=python3 MINUTES=14), or WAY=file.py
 	$(PYTHON) figures/bench/versus.py --build $F $(MINUTES:%=--minutes %) $(if $(WAY),--way $(WAY),\

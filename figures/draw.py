@@ -2,15 +2,14 @@
 
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
                             [--max-memory 8G] [--resume] [CHAPTER...]
-    python3 figures/draw.py slides FOLDER
     python3 figures/draw.py commit FOLDER [CHAPTER...]
 
 chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
 chapter has succeeded.  --full measures the long sweeps of the committed data.  The budget is in seconds per chapter,
 roughly kept (30; 100 with --full); 0 times nothing and draws the tables of --tables (the output folder).  --max-memory
-limits each form (1536M; 8G with --full), to at most three quarters of the machine's.  Slides show the committed
-tables.  `commit` copies tables and drawings from FOLDER to figures/, and redraws chapter gap.  --resume continues an
-interrupted run: it skips chapters that the output folder has from the same programs and settings.
+limits each form (1536M; 8G with --full), to at most three quarters of the machine's.  `commit` copies
+tables and drawings from FOLDER to figures/, and redraws chapter gap.  --resume continues an interrupted run: it skips
+chapters that the output folder has from the same programs and settings.
 """
 import argparse
 import datetime
@@ -194,16 +193,6 @@ def redraw(name, options, share):
     return time.time() - start
 
 
-def slides(folder):
-    os.makedirs(folder, exist_ok=True)
-    options = argparse.Namespace(full=False, budget=0, max_memory=0, build="build", output=HERE, tables=HERE)
-    with tempfile.TemporaryDirectory() as work:
-        run = Run(options, work)
-        for name, layout in chapters.SLIDES.items():
-            run.draw(name, layout)
-            shutil.copy(os.path.join(work, name + ".svg"), folder)
-
-
 def commit(folder, names):
     for name in names or chapters.CHAPTERS:
         for own in chapters.CHAPTERS[name].files:
@@ -227,8 +216,6 @@ def usage(message):
 
 
 def main(words):
-    if words[:1] == ["slides"] and len(words) == 2:
-        return slides(words[1])
     if words[:1] == ["commit"] and len(words) > 1:
         return commit(words[1], words[2:])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")

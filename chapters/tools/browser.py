@@ -228,7 +228,8 @@ def address(page):
 
 
 def print_pdf(page, out):
-    run(chromium(), '--no-pdf-header-footer', f'--print-to-pdf={os.path.realpath(out)}.new', address(page))
+    run(chromium(), '--no-pdf-header-footer', '--generate-pdf-document-outline',
+        f'--print-to-pdf={os.path.realpath(out)}.new', address(page))
     if not os.path.exists(out + '.new') or not os.path.getsize(out + '.new'):
         raise Wrong('Chromium printed nothing')
     os.replace(out + '.new', out)

@@ -7,6 +7,7 @@ stands twice, and each test exists; so do those of chapters/errata.md.  Each que
 "not ok - ...", below the places where it failed.
 """
 import difflib, glob, os, re
+import deck
 from weave import CLAIMS, Wrong, cells_of, claim_rows, lines_of, suite_of, suites, test_addresses, tests_of, text_of, woven
 
 COLUMNS = ['Claim', 'Paper', 'Test', 'How', 'Verdict']
@@ -194,6 +195,14 @@ def errata_name_tests(file):
     return answer(f'{file}: {sum(cell.count("`") // 2 for _, cell in rows)} tests named', wrong)
 
 
+def slides_are_complete():
+    try:
+        slides, wrong = list(deck.slides()), []
+    except Wrong as found:
+        slides, wrong = [], [found]
+    return answer(f'{deck.TABLE}: {len(slides)} slides, their quotes, excerpts and machines', wrong)
+
+
 def check(reports, pages):
     """Ask everything; returns whether all is well."""
     good, passed = [], results(reports)
@@ -204,4 +213,4 @@ def check(reports, pages):
     good.append(claims_are_proved(passed))
     for file in sorted(glob.glob('reference/published/*-statements.tsv')):
         good.append(statements_are_accounted_for(file))
-    return all([*good, errata_name_tests('chapters/errata.md')])
+    return all([*good, slides_are_complete(), errata_name_tests('chapters/errata.md')])

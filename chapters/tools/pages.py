@@ -566,9 +566,6 @@ suites last ran on this machine, and which pages claim it. `make test` runs all 
 field of numbers that do not round, where no tolerance is allowed ([chapter 8](8-exact.html)). What the suites share is
 in [tests/](source/tests/index.html).
 
-<p class="paper">On paper the tests are told in words. Their code would fill more pages than the book: it is in tests/,
-and in the built book on the screen.</p>
-
 | Suite | What it proves | Tests | In float | In double | Over the field |
 |---|---|---:|---|---|---|
 '''

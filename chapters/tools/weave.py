@@ -6,7 +6,8 @@
     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... --> ... <!-- /table -->
         These columns of the rows with these values; "_" stands for a space.
     <!-- bound: answers | exercises CHAPTER | FILE.tsv [COLUMN...] -->
-        Filled in the bound book only: all answers, the questions of chapters/exercises/CHAPTER.n.md, or a table.
+        Filled in the bound book only: all answers, the questions of chapters/exercises/CHAPTER.n.md, or a table.  The
+        PDF leaves these tables out.
 
 C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *".
 """
@@ -378,7 +379,9 @@ def filled(page, here, kind, words):
         return ''
     if words[0] == 'exercises':
         return exercises(words[1])
-    return answers() if words[0] == 'answers' else tables(here, *words)
+    if words[0] == 'answers':
+        return answers()
+    return f'<div class="bound">\n\n{tables(here, *words)}\n\n</div>' if kind == 'bound' else tables(here, *words)
 
 
 def woven(page, here=None):

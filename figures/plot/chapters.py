@@ -6,7 +6,6 @@ CHAPTERS: by name, a Chapter with
     drawings  by the figure's name, its layout: a function of the run, which reads tables
     derived   computes tables from other tables, without timing
     files     prefixes of its files
-SLIDES: by name, layouts for slides; all but gap-factors have large letters, no title and no remarks.
 """
 import math
 import os
@@ -19,7 +18,7 @@ from panels import BYTES, CHAIN, FORMS, SCALAR, TIMES, counts, scaled, scaling, 
 from sheet import (BLACK, BLUE, EDGE, FAINT, FIGURES, GREEN, GRID, INK, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WHITE,
                    WRITTEN, Sheet)
 
-CHAPTERS, SLIDES = {}, {}
+CHAPTERS = {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
 PUBLISHED = Table(os.path.join(FIGURES, "..", "reference", "published", "hilo.tsv"))
 
@@ -623,33 +622,28 @@ def resolutions(table):
 
 GAP = {"msa": ("self-attention", BLACK), "lisa": ("LiSA", BLUE), "structsa": ("StructSA", GREEN),
        "elsa": ("ELSA", PURPLE), "chopd": ("ChoP'D", VERMILION), "hilo": ("HiLo", ORANGE)}
-GAP_PANELS = {"algorithm": ("algorithm", (0.2, 3e4), "time, naive over plain: the algorithm"),
-              "machine": ("machine", (0.2, 3e4), "time, plain over fast: the machine"),
-              "work": ("less_work", (0.2, 3e4), "multiply-adds, naive over plain"),
-              "memory": ("less_memory", (0.2, 3e4), "memory, naive over plain")}
-
-
-def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=13, **style):
-    """One factor between two forms against N.  Each line ends with its last value."""
-    column, y, heading = GAP_PANELS[quantity]
-    panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids",
-                        xtics=tics((16, 128, 1024, 8192)),
-                        ytics={10.0 ** n: f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×" for n in range(6)})
-    sheet.write(heading, panel.left + 4, panel.top - 1.1 * size, size + 2)
-    panel.line([(14, 1), (15000, 1)], INK, 1, 2, 0)
-    lines = {key: table.points("tokens", column, series=key) for key in GAP if table.where(series=key)}
-    names = {key: (f"{GAP[key][0]} {fits.three(lines[key][-1][1])}×", GAP[key][1]) for key in lines}
-    sheet.curves(panel, names, lines.get, size=size, **style)
+GAP_PANELS = (("algorithm", "time, naive over plain: the algorithm"),
+              ("machine", "time, plain over fast: the machine"),
+              ("less_work", "multiply-adds, naive over plain"),
+              ("less_memory", "memory, naive over plain"))
 
 
 def gap(run):
+    """Factors between two forms against N.  Each line ends with its last value."""
     table = run.read("gap")
     sheet = Sheet("From naive to plain, the algorithm; from plain to fast, the machine", 900, 760, foot=[
         "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form is too slow.  Dashed: even.",
         SCALAR, table.measured()])
-    for n, quantity in enumerate(GAP_PANELS):
+    for n, (column, heading) in enumerate(GAP_PANELS):
         left, top = 76 + 446 * (n % 2), 76 + 316 * (n // 2)
-        gap_panel(sheet, table, quantity, left, top, left + 220, top + 220, dot=0.35)
+        panel = sheet.panel(left, top, left + 220, top + 220, x=(14, 15000), y=(0.2, 3e4),
+                            xlabel="tokens N, on square grids", xtics=tics((16, 128, 1024, 8192)),
+                            ytics={10.0 ** n: f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×" for n in range(6)})
+        sheet.write(heading, panel.left + 4, panel.top - 14.3, 15)
+        panel.line([(14, 1), (15000, 1)], INK, 1, 2, 0)
+        lines = {key: table.points("tokens", column, series=key) for key in GAP if table.where(series=key)}
+        names = {key: (f"{GAP[key][0]} {fits.three(lines[key][-1][1])}×", GAP[key][1]) for key in lines}
+        sheet.curves(panel, names, lines.get, size=13, dot=0.35)
     return sheet
 
 
@@ -726,12 +720,6 @@ def gap_heat(run):
     return sheet
 
 
-def gap_slide(run, quantity):
-    sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
-    gap_panel(sheet, run.read("gap"), quantity, 130, 50, 850, size=22, weight=4, dot=0.8)
-    return sheet
-
-
 BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of N/4", ORANGE, 2),
           "pooled/fast": ("keys pooled 2×2", GREEN, 2), "lisa/fast": ("LiSA", BLUE, 2)}
 
@@ -779,22 +767,21 @@ CALLED = {"msa": "self-attention", "msa-window": "7×7 windows", "lisa": "LiSA",
           "chopd": "ChoP'D", "dfc-cp": "CP factors", "hilo": "HiLo", "sra": "SRA"}
 
 
-def roofline(run, slide=False):
+def roofline(run):
     """Multiply-adds a second against multiply-adds for each byte.  Slopes are bandwidths of memory levels, the roof is
     the rate of vectors."""
     table = run.read("roofline")
     rates = {row["level"]: float(row["G_a_second"]) for row in run.read("roofline-levels").rows}
     peak, lowest = rates.pop("multiply-adds"), 0.6 * table.range("reached")[0]
-    title, small = "How near to what the machine allows", 18 if slide else 12
-    sheet = Sheet(title, 1240, 590, heading="", letters=22) if slide else Sheet(title, high=660, foot=[
+    sheet = Sheet("How near to what the machine allows", high=660, foot=[
         "One thread, float.  Full: fast forms, and how much of their roof they reach; hollow: naive ones.",
         "Slopes: levels of memory, and GB/s read from them.", table.measured()])
-    panel = sheet.panel(*((100, 76, 960) if slide else (66, 84, 560)), x=(0.05, 1000), y=(lowest, peak * 1.7),
+    panel = sheet.panel(66, 84, 560, x=(0.05, 1000), y=(lowest, peak * 1.7),
                         xtics={0.0625: "1/16", 0.25: "1/4"} | tics(4 ** n for n in range(5)),
                         ytics=tics((0.1, 1, 10, 100, 1000)), heading="G multiply-adds a second",
                         xlabel="multiply-adds for each byte of input, weights, output and workspace")
     roof = panel.at(1, peak)[1]
-    sheet.write(f"vectors from registers: {peak:.0f}", panel.left + 8, roof - small - 4, small, FAINT)
+    sheet.write(f"vectors from registers: {peak:.0f}", panel.left + 8, roof - 16, 12, FAINT)
     (x0, y0), (x1, y1) = panel.at(1, 1), panel.at(10, 10)
     slant, x, before = math.degrees(math.atan2(y0 - y1, x1 - x0)), 0.058, math.inf
     for level, rate in rates.items():
@@ -802,7 +789,7 @@ def roofline(run, slide=False):
         panel.line([(start, rate * start), (peak / rate, peak), (1000, peak)], FAINT, 1.2, dot=0)
         x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # staggers labels of similar slopes
         at = panel.at(x, rate * x)
-        sheet.write(f"{level}  {rate:.0f}", at[0] - small * 0.2, at[1] - small * 1.3, small, FAINT, slant)
+        sheet.write(f"{level}  {rate:.0f}", at[0] - 2.4, at[1] - 15.6, 12, FAINT, slant)
     dots = []
     for row in table.rows:
         fast = row["form"] == "fast"
@@ -810,7 +797,7 @@ def roofline(run, slide=False):
         name, colour, point = (name + f"  {float(row['share']):.0f} %", BLUE, 7) if fast else (name, VERMILION, 6)
         dots.append((float(row["intensity"]), float(row["reached"]), name, colour))
         panel.line([dots[-1][:2]], colour, 0, dot=0.9, point=point)
-    sheet.label_ends(panel, dots, small)
+    sheet.label_ends(panel, dots, 12)
     return sheet
 
 
@@ -821,9 +808,6 @@ Chapter("gap", gap_tables, (), {
     "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
     "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
         derived=gap_derived, files=("gap", "roofline"))
-SLIDES |= {f"gap-{quantity}": lambda run, quantity=quantity: gap_slide(run, quantity)
-           for quantity in ("algorithm", "machine", "memory")}
-SLIDES |= {"gap-factors": gap_factors, "roofline": lambda run: roofline(run, slide=True)}
 
 
 # ---- 7: networks -----------------------------------------------------------------------------------------------------

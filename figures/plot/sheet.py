@@ -83,15 +83,15 @@ class Panel:
 
 
 class Sheet:
-    """Collects a figure.  foot: lines at the lower edge; heading: by default the title; table: holds the matrices."""
+    """Collects a figure.  foot: lines at the lower edge; table: holds the matrices."""
 
-    def __init__(self, title, wide=720, high=540, foot=(), letters=15, heading=None, table=None):
+    def __init__(self, title, wide=720, high=540, foot=(), letters=15, table=None):
         self.title, self.wide, self.high, self.foot = title, wide, high, foot
         self.letters, self.table = letters, table
         # gnuplot rejects empty blocks: the first fill and point are off the sheet.
         self.tiles, self.lines = [], {}
         self.fills, self.points, self.texts = [(-9, -9, -9, -9, 0)], [(-9, -9, 1, 7, 0)], {}
-        self.write(title if heading is None else heading, 16, 24, 17)
+        self.write(title, 16, 24, 17)
         for n, line in enumerate(reversed(foot)):
             self.write(line, 14, high - 12 - 18 * n, 12, FAINT)
 
