@@ -7,8 +7,7 @@
  *
  * Tab. 1 has five layers, each with one property less than the one before: Eq. 10 with eight boxes for each component
  * and a gate of 16 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions, and means,
- * of 3 x 3 tokens of each component; and maps of single tokens.  The number of components, in `R`, differs by layer
- * and size.  FC-CP has the printed parameters, but less than half the FLOPs: most are entries for single tokens. */
+ * of 3 x 3 tokens of each component; and maps of single tokens.  Components: R, by layer and size. */
 
 #include "stages.h"
 

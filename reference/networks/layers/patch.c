@@ -39,7 +39,8 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "D C M", .when = "kind=learned", .fan_in = "C*M", .meaning = "a window's channels, and the entries of each"},
+    {.name = "w", .shape = "D C M", .when = "kind=learned", .fan_in = "C*M",
+     .meaning = "a window's channels, and the entries of each"},
     {.name = "w", .shape = "D C", .when = "kind=mean", .fan_in = "C", .meaning = "a row for each channel of y"},
     {.name = "b", .shape = "D", .optional = true, .fan_in = "C*M", .meaning = "its bias"},
     {0}
