@@ -1,10 +1,10 @@
 /* structvit.c -- StructViT: Kim, Seo, Schmid and Cho, "Learning Correlation Structures for Vision Transformers", CVPR
  * 2024, Tab. 2
  *
- * UniFormer (Li et al. 2022), and with StructSA instead of its attention.  Every block begins with a 3 x 3 convolution of
- * each channel.  Stages 1 and 2 have convolutions after batch norms.  Stages 3 and 4 have StructSA (Eq. 16, windows of
- * 3 x 3) after layer norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled by
- * 1/sqrt(c), as in UniFormer.
+ * UniFormer (Li et al. 2022), also with StructSA instead of its attention.  Every block begins with a 3 x 3 convolution
+ * of each channel.  Stages 1 and 2 have convolutions after batch norms.  Stages 3 and 4 have StructSA (Eq. 16, windows
+ * of 3 x 3) after layer norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled
+ * by 1/sqrt(c), as in UniFormer.
  *
  * The video networks take 16 frames of 224 x 224 (patches of 3 x 4 x 4 at strides of 2, 4 and 4); their
  * convolutions and windows have three axes, and windows stride in space only. */

@@ -239,7 +239,7 @@ TESTS(printed_networks_are_counted_by_their_tables, COUNT(files))
     ck_assert(follow > 0 && checked > follow);
 }
 
-/* Whether a list, separated by "; ", has an entry; "all" has each. */
+/* True if a list, separated by "; ", has an entry, or is "all". */
 static bool lists(const char *list, const char *entry)
 {
     size_t length = strlen(entry);
