@@ -1,9 +1,8 @@
 /* chopd_former.c -- ChoP'D Formers: "Chopping Formers is what you need in vision" (anonymous, under review), Tab. 1
  *
- * The paper states four stages, the ratio 1:1:3:1 of their depths, four pooling layers, parameters and FLOPs; the
- * supplement is not available.  THESE WIDTHS ARE OURS, chosen so that the totals are those printed.  A pooling layer
- * here is the mean of 4 x 4 pixels or 2 x 2 tokens, a map of each token, and a norm: means have no weights, and the map
- * changes the width.  A block is one layer after a norm, with a residual.
+ * The paper states four stages, the ratio 1:1:3:1 of their depths, four pooling layers, parameters and FLOPs.  Without
+ * its supplement, THESE WIDTHS ARE OURS, chosen so that the totals are those printed.  A pooling layer here is the mean
+ * of 4 x 4 pixels or 2 x 2 tokens, a map of each token, a norm.  A block is one layer after a norm, with a residual.
  *
  * Tab. 1 has five layers, each with one property less than the one before: Eq. 10 with eight boxes for each component
  * and a gate of 16 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions, and means,
