@@ -280,7 +280,7 @@ TEST(linear_former_sees_what_its_pools_cover)
     struct network n = ready(&linear, "fast", 1);
     real *x = normal(3, pixels_of(&n)), *before[NETWORK_STAGES], *after[NETWORK_STAGES], *logits = zeros(7);
     real *here = x + (37 * 96 + 51) * 3, *there = here - (96 + 2) * 3, kept[3];
-    size_t size[NETWORK_STAGES][3];
+    size_t size[NETWORK_STAGES][3] = {{0}};
     for (int s = 0; s < n.stages; s++) {
         network_stage_shape(&n, s, size[s]);
         before[s] = zeros(size[s][1] * size[s][2]);
