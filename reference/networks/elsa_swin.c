@@ -13,13 +13,14 @@
 static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step merge[] = {{.name = "merge", .move = ON, .what = "merge"}, {0}};
 
-#define ELSA(group) { \
+#define ELSA(group, left_out) { \
     STEP_NORM1, \
-    {.name = "mixer", .move = JOIN, .what = "elsa", .sizes = "Q=%q", .without = "ghost_mul", \
+    {.name = "mixer", .move = JOIN, .what = "elsa", .sizes = "Q=%q", .without = left_out, \
      .options = "--variant final --kernel 7 --group-width " #group " --heads %h --head-map block --lambda 0 " \
                 "--scale 1"}, \
     STEP_NORM2, STEP_MLP, {0}}
-static const struct network_step elsa_4[] = ELSA(4), elsa_8[] = ELSA(8);
+static const struct network_step
+    elsa_4[] = ELSA(4, "ghost_mul"), elsa_8[] = ELSA(8, "ghost_mul"), no_ghosts[] = ELSA(4, "ghost_mul,ghost_add");
 
 #define STEP_ATTENTION(...) \
     {.name = "mixer", .move = JOIN, .what = "msa", .without = "ghost_add,ghost_mul", .second = "rpe", __VA_ARGS__}
@@ -51,5 +52,9 @@ const struct network_table elsa_swin[] = {
     {.name = "swin-t",
      .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
      STAGES(6, 96, windows)},
+    {.name = "swin-s", .summary = "Swin-S (Liu et al. 2021)", STAGES(18, 96, windows)},
+    {.name = "swin-b", .summary = "Swin-B (Liu et al. 2021)", STAGES(18, 128, windows)},
+    {.name = "elsa-swin-t-ha", .summary = "ELSA-Swin-T without ghost heads: Hadamard attention (Zhou et al. 2021)",
+     .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, no_ghosts)},
     {0}
 };

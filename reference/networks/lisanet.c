@@ -51,8 +51,8 @@ static const struct network_step
     .name = called, .summary = "LiSANet-I-T with " #D " latent dimensions (Kwon et al. 2022)", \
     .grid = "224x224", .end = end, .stage = {{12, 192, 12, patches, mixer}}}
 
-#define DEIT(called, title, C, h, mixer) { \
-    .name = called, .summary = title, .grid = "224x224", .end = end, .stage = {{12, C, h, patches, mixer}}}
+#define DEIT(called, title, depth, C, h, mixer) { \
+    .name = called, .summary = title, .grid = "224x224", .end = end, .stage = {{depth, C, h, patches, mixer}}}
 
 #define HIERARCHICAL(called, title, a, b, c, d, C, way, further, mixer) { \
     .name = called, .summary = title " (Kwon et al. 2022)", .grid = "224x224", .end = end, \
@@ -71,9 +71,11 @@ const struct network_table lisanet[] = {
                  next_overlapping, lisa_16),
     {.name = "lisanet-i-t-video", .summary = "LiSANet-I-T on video, without positions (Kwon et al. 2022)",
      .grid = "8x224x224", .classes = 174, .end = end, .stage = {{12, 192, 12, patches_video, lisa_video}}},
-    DEIT("deit-s-convsa", "DeiT-S with ConvSA (Kim et al. 2024)", 384, 6, convolved),
-    DEIT("deit-s-structsa", "DeiT-S with StructSA: 4 patterns (Kim et al. 2024)", 384, 6, structured),
-    DEIT("deit-ti-gap", "DeiT-Ti without a class token (Zhou et al. 2021)", 192, 3, plain),
-    DEIT("deit-ti-gap-gh", "DeiT-Ti with a ghost head that adds (Zhou et al. 2021)", 192, 3, ghost),
+    DEIT("deit-s-convsa", "DeiT-S with ConvSA (Kim et al. 2024)", 12, 384, 6, convolved),
+    DEIT("deit-s-convsa-wide", "DeiT-S with ConvSA and more channels (Kim et al. 2024)", 12, 432, 6, convolved),
+    DEIT("deit-s-convsa-deep", "DeiT-S with ConvSA and more blocks (Kim et al. 2024)", 16, 384, 6, convolved),
+    DEIT("deit-s-structsa", "DeiT-S with StructSA: 4 patterns (Kim et al. 2024)", 12, 384, 6, structured),
+    DEIT("deit-ti-gap", "DeiT-Ti without a class token (Zhou et al. 2021)", 12, 192, 3, plain),
+    DEIT("deit-ti-gap-gh", "DeiT-Ti with a ghost head that adds (Zhou et al. 2021)", 12, 192, 3, ghost),
     {0}
 };

@@ -13,9 +13,9 @@ static const struct network_step deform[] = {{.name = "deform", .move = ON, .wha
 
 #define STEP_CONV_MLP {.name = "mlp", .move = JOIN, .what = "mlp", .options = "--depthwise"}
 static const struct network_step feed[] = {STEP_NORM2, STEP_CONV_MLP, {0}};
-#define MIX(operator, words, left_out) { \
-    STEP_NORM1, {.name = "mixer", .move = JOIN, .what = operator, .options = "--heads %h" words, .without = left_out}, \
-    STEP_NORM2, STEP_CONV_MLP, {0}}
+#define STEP_MIXER(when, operator, words, left_out) \
+    {.name = "mixer", .move = JOIN, .turn = when, .what = operator, .options = "--heads %h" words, .without = left_out}
+#define MIX(...) {STEP_NORM1, STEP_MIXER(ALWAYS, __VA_ARGS__), STEP_NORM2, STEP_CONV_MLP, {0}}
 #define HILO(words) MIX("hilo", words, NULL)
 #define MSA(words) MIX("msa", words, "rpe,ghost_add,ghost_mul")
 static const struct network_step
@@ -23,7 +23,9 @@ static const struct network_step
     hilo_4[] = HILO(" --window 4 --alpha 0.9"), hilo_5[] = HILO(" --window 5 --alpha 0.9"),
     hilo_6[] = HILO(" --window 6 --alpha 0.9"), hilo_7[] = HILO(" --window 7 --alpha 0.9"),
     pooled[] = HILO(" --window 2 --alpha 0.9 --pooled-queries"), attention[] = HILO(" --window 1"),
-    msa[] = MSA(""), w_msa[] = MSA(" --window 7");
+    msa[] = MSA(""), w_msa[] = MSA(" --window 7"), sra[] = MIX("sra", " --reduction 2", NULL),
+    t_msa[] = {STEP_NORM1, STEP_MIXER(ODD, "msa", " --window 7", "rpe,ghost_add,ghost_mul"),
+               STEP_MIXER(EVEN, "sra", " --reduction 2", NULL), STEP_NORM2, STEP_CONV_MLP, {0}};
 static const struct network_step end[] = {STEPS_END, {0}};
 
 #define LITV2(called, title, third, C, side, mixer, ...) { \
@@ -41,5 +43,7 @@ const struct network_table litv2[] = {
     LITV2("litv2-s-pooled", "LITv2-S: queries of Lo-Fi are pooled, too", 6, 96, 0, pooled, .classes = 1000),
     LITV2("litv2-s-msa", "LITv2-S with MSA instead of HiLo", 6, 96, 0, msa, .classes = 1000),
     LITV2("litv2-s-w-msa", "LITv2-S with windows of 7 x 7 instead of HiLo", 6, 96, 0, w_msa, .classes = 1000),
+    LITV2("litv2-s-sra", "LITv2-S with keys of 2 x 2 tokens (SRA) instead of HiLo", 6, 96, 0, sra, .classes = 1000),
+    LITV2("litv2-s-t-msa", "LITv2-S with windows and SRA in turn (Twins)", 6, 96, 0, t_msa, .classes = 1000),
     {0}
 };

@@ -1,10 +1,10 @@
 /* structvit.c -- StructViT: Kim, Seo, Schmid and Cho, "Learning Correlation Structures for Vision Transformers", CVPR
  * 2024, Tab. 2
  *
- * UniFormer with StructSA instead of its attention.  Every block begins with a 3 x 3 convolution of each channel.
- * Stages 1 and 2 have convolutions after batch norms.  Stages 3 and 4 have StructSA (Eq. 16, windows of 3 x 3) after
- * layer norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled by 1/sqrt(c),
- * as in UniFormer.
+ * UniFormer (Li et al. 2022), also with StructSA instead of its attention.  Every block begins with a 3 x 3 convolution
+ * of each channel.  Stages 1 and 2 have convolutions after batch norms.  Stages 3 and 4 have StructSA (Eq. 16, windows
+ * of 3 x 3) after layer norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled
+ * by 1/sqrt(c), as in UniFormer.
  *
  * The video networks take 16 frames of 224 x 224 (patches of 3 x 4 x 4 at strides of 2, 4 and 4); their
  * convolutions and windows have three axes, and windows stride in space only. */
@@ -22,19 +22,20 @@
     {.name = "mixer", .move = ALONG, .what = "depthwise", .options = "--size " far}, \
     {.name = "out", .move = JOIN, .what = "linear", .options = "--channels %C"}, \
     STEP_BATCH("norm2"), STEP_MLP, {0}}
-#define CORRELATE(near, D, strides) { \
+#define MIX(near, ...) { \
     STEP_LOCAL("--size " near), \
-    STEP_FINE("norm1"), \
-    {.name = "mixer", .move = JOIN, .what = "structsa", .sizes = "D=" #D, \
-     .options = "--kernel " near " --stride " strides " --heads %h --scale %s"}, \
-    STEP_FINE("norm2"), STEP_MLP, {0}}
+    STEP_FINE("norm1"), {.name = "mixer", .move = JOIN, __VA_ARGS__}, STEP_FINE("norm2"), STEP_MLP, {0}}
+#define CORRELATE(near, D, strides) MIX(near, .what = "structsa", .sizes = "D=" #D, \
+    .options = "--kernel " near " --stride " strides " --heads %h --scale %s")
+#define ATTEND(near) \
+    MIX(near, .what = "msa", .options = "--heads %h --scale %s", .without = "rpe,ghost_add,ghost_mul")
 
 static const struct network_step
     convolve[] = CONVOLVE("3x3", "5x5"), convolve_video[] = CONVOLVE("3x3x3", "5x5x5"),
     correlate_4_2[] = CORRELATE("3x3", 4, "2"), correlate_4_1[] = CORRELATE("3x3", 4, "1"),
     correlate_8_1[] = CORRELATE("3x3", 8, "1"),
     video_4_2[] = CORRELATE("3x3x3", 4, "1x2x2"), video_4_1[] = CORRELATE("3x3x3", 4, "1"),
-    video_8_1[] = CORRELATE("3x3x3", 8, "1");
+    video_8_1[] = CORRELATE("3x3x3", 8, "1"), attend[] = ATTEND("3x3"), attend_video[] = ATTEND("3x3x3");
 
 static const struct network_step
     first[] = {STEPS_EMBED("--size 4"), {0}}, next[] = {STEPS_EMBED("--size 2"), {0}},
@@ -71,5 +72,12 @@ const struct network_table structvit[] = {
     VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1),
     VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2),
     VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1),
+    IMAGES("uniformer-s", "UniFormer-S, the base of StructViT-S", S, attend),
+    IMAGES("uniformer-b", "UniFormer-B, the base of StructViT-B", B, attend),
+    {.name = "uniformer-h-t", .summary = "UniFormer with the stages of LiSANet-H-T (Kwon et al. 2022, Tab. 8)",
+     .grid = "224x224", .end = end, .stage = {{1, 64, 4, first, convolve}, {2, 128, 8, next, convolve},
+                                              {5, 256, 16, next, attend}, {2, 512, 32, next, attend}}},
+    VIDEOS("uniformer-s-video", "UniFormer-S on video, the base of StructViT-S", S, attend_video),
+    VIDEOS("uniformer-b-video", "UniFormer-B on video, the base of StructViT-B", B, attend_video),
     {0}
 };

@@ -18,7 +18,7 @@ static const struct battery_case dfc_sizes[] = {
     {"", 1, 1, "M=1 N=1 D=1", ""},
     {"", 3, 5, "M=4 N=7 D=2", ""},
     {"--activation none", 2, 3, "M=9 N=1 D=17", "b"},
-    {"", 1, 2, "M=3 N=2 D=259", "b"},           /* more channels than a strip */
+    {"", 1, 2, "M=3 N=2 D=259", ""},            /* more channels than a strip */
     {"", 513, 2, "M=2 N=3 D=2", ""},
     {0},
 };

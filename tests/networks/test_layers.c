@@ -58,6 +58,7 @@ static const size_t origin[GRID_AXES], ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, t
 static double expected_patch(const struct input *t, size_t b, size_t n, size_t d)
 {
     size_t M = size_of(t, "M");
+    bool mean = !strcmp(problem_text(t->p, "kind"), "mean");
     double sum = at(t, "b", d);
     struct lookup names = {.problem = t->p};
     const size_t *size = lookup_sizes(&names, "size"), *stride = lookup_sizes(&names, "stride");
@@ -65,7 +66,9 @@ static double expected_patch(const struct input *t, size_t b, size_t n, size_t d
     for (size_t m = 0; m < M; m++) {
         ptrdiff_t from[GRID_AXES] = {0};
         window_place(from, &t->out, n, m, size, stride[0] ? stride : size, pad);
-        for (size_t c = 0; c < t->C; c++) sum += at(t, "w", (d * t->C + c) * M + m) * x_at(t, b, from, c);
+        for (size_t c = 0; c < t->C; c++)
+            sum += (mean ? at(t, "w", d * t->C + c) / (double)M : at(t, "w", (d * t->C + c) * M + m))
+                   * x_at(t, b, from, c);
     }
     return sum;
 }
@@ -221,6 +224,8 @@ static const struct { const struct declaration *layer; entry *expected; const ch
     {&layer_patch, expected_patch, "--grid 5x6x4 --size 3x2x2 --stride 2x2x1 --pad 1x0x1 --channels 4", 2, 3, "", ""},
     {&layer_patch, expected_patch, "--grid 2x2 --size 5 --pad 3 --stride 2 --channels 3", 1, 2, "", ""},
     {&layer_patch, expected_patch, "--grid 40x44 --size 1 --channels 3", 1, 2, "", ""},
+    {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5 --kind mean", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 9x7 --size 3x2 --stride 2 --pad 1 --channels 6 --kind mean", 2, 19, "", "b"},
     {&layer_depthwise, expected_depthwise, "--grid 6x7 --size 3x3", 2, 19, "", ""},
     {&layer_depthwise, expected_depthwise, "--grid 7x5 --size 5x5", 1, 32, "", "b"},
     {&layer_depthwise, expected_depthwise, "--grid 3x4x5 --size 3x1x5", 2, 7, "", ""},
@@ -305,6 +310,7 @@ TEST(layer_formulas_count_multiply_adds)
                           double cost; } row[] = {
         {"--grid 8x12 --size 4 --channels 5", &layer_patch, 2, 3, "", 2 * 6 * 16 * 3 * 5},
         {"--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", &layer_patch, 1, 5, "", 5 * 4 * 9 * 5 * 6},
+        {"--grid 8x12 --size 4 --channels 5 --kind mean", &layer_patch, 2, 3, "", 2 * 6 * 3 * (16 + 5)},
         {"--grid 6x7 --size 3x5", &layer_depthwise, 2, 19, "", 2 * 42 * 15 * 19},
         {"--grid 5x6 --ratio 3", &layer_mlp, 2, 7, "", 2 * 30 * 2 * 3 * 49},
         {"--grid 5x6 --depthwise", &layer_mlp, 1, 7, "", 30 * (8 * 49 + 36 * 7)},

@@ -31,6 +31,8 @@ static const struct small small[] = {
     {"structvit-b-8-1", "32x64", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
     {"structvit-s-4-2-video", "4x64x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
     {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"uniformer-s-video", "4x32x64", "1,1,2,1", "4,6,8,20", "1,1,2,4", 1},
+    {"litv2-s-t-msa", "224x224", "1,1,2,1", "2,4,8,16", "1,1,2,4", 1},
     {"chopd-former-15m", "32x32", "1,1,2,1", "8,16,24,32", NULL, 2},
     {"chopd-former-fc-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 2},
     {"chopd-former-depthwise-15m", "32x64", "1,1,2,1", "4,6,8,20", NULL, 2},
@@ -268,6 +270,39 @@ TEST(networks_by_hand)
         ck_assert(multiply_adds == (n ? 312069632 : 1440));
         network_release(&net);
     }
+}
+
+/* One pixel of a linear ChoP'D Former changes one token of each stage: that whose pools cover it.  Pools are means: two
+ * pixels of one token may change places.  Tolerance: 16 roundoffs, one for each pixel, times kappa of the logits. */
+TEST(linear_former_sees_what_its_pools_cover)
+{
+    const struct small linear = {"chopd-former-linear-15m", "64x96", "1,1,2,1", "4,6,8,20", NULL, 1};
+    struct network n = ready(&linear, "fast", 1);
+    real *x = normal(3, pixels_of(&n)), *before[NETWORK_STAGES], *after[NETWORK_STAGES], *logits = zeros(7);
+    real *here = x + (37 * 96 + 51) * 3, *there = here - (96 + 2) * 3, kept[3];
+    size_t size[NETWORK_STAGES][3] = {{0}};
+    for (int s = 0; s < n.stages; s++) {
+        network_stage_shape(&n, s, size[s]);
+        before[s] = zeros(size[s][1] * size[s][2]);
+        after[s] = zeros(size[s][1] * size[s][2]);
+    }
+    succeeds(network_run(&n, logits, x, before));
+    double allowed = 16 * UNIT_ROUNDOFF * network_sensitivity(&n, x, logits);
+    *here += 1;
+    succeeds(network_run(&n, NULL, x, after));
+    for (int s = 0; s < n.stages; s++) {
+        size_t covers = (size_t)4 << s, seen = 37 / covers * (96 / covers) + 51 / covers, C = size[s][2];
+        for (size_t i = 0; i < size[s][1]; i++) {
+            bool changed = memcmp(before[s] + i * C, after[s] + i * C, C * sizeof(real)) != 0;
+            ck_assert_msg(changed == (i == seen), "stage %d, token %zu, expected only %zu to change", s + 1, i, seen);
+        }
+    }
+    memcpy(kept, here, sizeof kept);
+    memcpy(here, there, sizeof kept);
+    memcpy(there, kept, sizeof kept);
+    succeeds(network_run(&n, NULL, x, before));
+    within("two pixels exchanged", mean_difference(before[3], after[3], size[3][1] * size[3][2]), allowed);
+    network_release(&n);
 }
 
 /* ---- errors ------------------------------------------------ */

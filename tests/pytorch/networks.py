@@ -9,6 +9,7 @@ import functools
 import itertools
 import math
 from collections import namedtuple
+from fractions import Fraction
 
 import torch
 import torch.nn.functional as F
@@ -41,11 +42,14 @@ def rows(weight, weight_shape, bias, fan):
     return [(weight, weight_shape, fan), (bias, weight_shape[:1], fan)]
 
 
-def patch(C, grid, channels, size, stride, pad=0):
+def patch(C, grid, channels, size, stride, pad=0, kind="learned"):
     size, stride, pad = (per_axis(n, grid) for n in (size, stride, pad))
     behind = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(grid, pad, size, stride))
     M, steps = math.prod(size), dict(stride=stride, padding=pad)
     run = lambda t, x: tokens(convolve(grid, planes(x, grid), t["w"].unflatten(2, size), t["b"], **steps))
+    if kind == "mean":
+        mean = lambda t, x: F.linear(tokens(F.avg_pool2d(planes(x, grid), size, stride, pad)), t["w"], t["b"])
+        return Layer(rows("w", (channels, C), "b", C), mean, channels, behind)
     return Layer(rows("w", (channels, C, M), "b", C * M), run, channels, behind)
 
 
@@ -228,8 +232,8 @@ def stages(entry, block, depths, classes, **norms):
     return Network([Stage(entry(s), block(s), depth) for s, depth in enumerate(depths)], end(classes, **norms))
 
 
-def embedded(channels, size, stride, pad=0):
-    return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad),
+def embedded(channels, size, stride, pad=0, **kind):
+    return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad, **kind),
             step("embed_norm", ON, norm)]
 
 
@@ -297,20 +301,20 @@ def structvit(widths, depths, heads, classes, patterns, stride, video=False):
     return stages(entry, block, depths, classes, kind="batch")
 
 
-def chopd_former(widths, depths, heads, classes, kind="chopd"):
-    """The five kinds of layer in Tab. 1; widths, components, boxes and gates are ours."""
+def chopd_former(widths, depths, heads, classes, kind="chopd", components=Fraction(35, 8)):
+    """The five kinds of layer in Tab. 1; widths, components (by C), boxes and gates are ours."""
     def entry(s):
         k = 4 if s == 0 else 2
-        return embedded(widths[s], k, k)
+        return embedded(widths[s], k, k, kind="mean")
 
     def block(s):
-        C = widths[s]
-        mixers = {"chopd": [step("mixer", JOIN, chopd, components=4 * C, boxes=4, hidden=C // 8)],
-                  "fc": [step("mixer", JOIN, fc_cp, components=2 * C)],
+        C, R = widths[s], int(components * widths[s])
+        mixers = {"chopd": [step("mixer", JOIN, chopd, components=R, boxes=8, hidden=16)],
+                  "fc": [step("mixer", JOIN, fc_cp, components=R)],
                   "depthwise": [step("mixer", ALONG, depthwise, size=3)],
                   "pool": [step("mixer", ALONG, mean_of, size=3)], "linear": []}[kind]
         if kind not in ("chopd", "fc"):
-            mixers = [step("in", ALONG, linear, channels=19 * C // 4), *mixers,
+            mixers = [step("in", ALONG, linear, channels=R), *mixers,
                       step("out", JOIN, linear, channels=C, gelu=True)]
         return always([step("norm1", INTO, norm), *mixers])
     return stages(entry, block, depths, classes)
@@ -421,8 +425,10 @@ NETWORKS = {
        (structvit, *UNIFORMER[size], 64, dict(patterns=D, stride=s, video=True), FRAMES)
        for size, D, s in [("s", 4, 1), ("s", 4, 2), ("s", 8, 1), ("b", 4, 1), ("b", 4, 2)]},
     **{f"chopd-former-{kind}{size}m": (chopd_former, doubled(64), (n, n, 3 * n, n), math.inf,
-                                       {"kind": kind.strip("-")} if kind else {}, SQUARE)
-       for kind in ("", "fc-", "depthwise-", "pool-", "linear-") for size, n in ((15, 3), (28, 6))},
+                                       dict(kind=kind.strip("-") or "chopd", components=Fraction(R)), SQUARE)
+       for kind, *both in (("", "35/8", "33/8"), ("fc-", "9/4", "17/8"), ("depthwise-", "5", "19/4"),
+                           ("pool-", "5", "19/4"), ("linear-", "41/8", "77/16"))
+       for (size, n), R in zip(((15, 3), (28, 6)), both)},
 }
 
 

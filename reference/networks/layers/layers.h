@@ -3,8 +3,9 @@
  * A layer is declared like an operator.  It has one form, `layer`, which is also found as naive and as fast.  x is
  * [B][N][C], tokens row-major on a grid.  Optional tensors have a ?.
  *
- *     patch      y = W windows(x) + b: a convolution of any size, stride and zero padding
- *                w [D][C][M]  b? [D]                                          y [B][N'][D]
+ *     patch      y = W windows(x) + b: a convolution of any size, stride and zero padding; with
+ *                --kind mean a map of the mean of M entries
+ *                w [D][C][M], or [D][C]  b? [D]                               y [B][N'][D]
  *     norm       layer norm, or batch norm with a kept mean and variance of each channel
  *                g [C]  b [C]  and for --kind batch mean [C]  var [C]         y [B][N][C]
  *     mlp        y = W_2 gelu(W_1 x + b_1) + b_2, or with --depthwise gelu(conv(W_1 x + b_1)),

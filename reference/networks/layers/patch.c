@@ -1,22 +1,23 @@
 /* patch.c -- a convolution of any size, stride and padding: patch embeddings
  *
- *     y_n = W (x_m of the window at n) + b
+ *     y_n = W (x_m of the window at n) + b,     with --kind mean     y_n = W (mean of x_m) + b
  *
  * The windows of a tile are copied to rows, with zeros off the grid, and multiplied.  Weights [C][M] become [M][C], so
  * that a run of tokens is copied in one piece.
  *
- * Cost: B N' M C D multiply-adds.  Memory: a copy of the weights, a tile for each thread. */
+ * Cost: B N' M C D multiply-adds; of means, B N' C (M + D).  Memory: a copy of the weights, a tile for each thread. */
 
 #include "layer.h"
 
 struct patch {
     size_t B, N, C, D, M, windows;              /* windows = N' */
     size_t grid[GRID_AXES], out[GRID_AXES], size[GRID_AXES], stride[GRID_AXES], pad[GRID_AXES];    /* last: fastest */
+    bool mean;
     const real *w, *b;
 };
 
 struct patch_form {
-    struct linear map;          /* of rows [M][C] */
+    struct linear map;          /* of rows [M][C], or of means [C] */
     real *w;                    /* LOAD_SCRATCH [D][M][C] */
     real *rows;                 /* PER_THREAD [tile][M][C] */
 };
@@ -31,12 +32,16 @@ static const struct option options[] = {
      .meaning = "zeros at every side"},
     {.name = "channels", .kind = OPTION_INTEGER, .default_value = "", .low = 1, .high = 1e9, .letter = "D",
      .meaning = "output channels (those of the weights)"},
+    {.name = "kind", .kind = OPTION_CHOICE, .default_value = "learned", .choices = "learned|mean",
+     .meaning = "map the window, or its mean; zeros count"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "D C M", .fan_in = "C*M", .meaning = "a window's channels, and the entries of each"},
+    {.name = "w", .shape = "D C M", .when = "kind=learned", .fan_in = "C*M",
+     .meaning = "a window's channels, and the entries of each"},
+    {.name = "w", .shape = "D C", .when = "kind=mean", .fan_in = "C", .meaning = "a row for each channel of y"},
     {.name = "b", .shape = "D", .optional = true, .fan_in = "C*M", .meaning = "its bias"},
     {0}
 };
@@ -93,7 +98,7 @@ static status resolve(void *params, const struct problem *problem)
     *p = (struct patch){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
         .D = lookup_size(&names, "D"), .M = lookup_size(&names, "M"), .windows = out.tokens,
-        .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+        .mean = lookup_choice(&names, "kind") == 1, .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
     align_axes(p->grid, problem->grid.size, axes, 1);
     align_axes(p->out, out.size, axes, 1);
@@ -132,6 +137,14 @@ static void gather(real *row, const real *x, const struct patch *p, size_t n)
         }
 }
 
+/* The mean of a row's entries, to the first of them. */
+static void average(real *row, const struct patch *p)
+{
+    for (size_t m = 1; m < p->M; m++)
+        for (size_t c = 0; c < p->C; c++) row[c] += row[m * p->C + c];
+    for (size_t c = 0; c < p->C; c++) row[c] /= (real)p->M;
+}
+
 static void run_chunk(const struct team *t)
 {
     const struct patch *p = t->plan->params;
@@ -139,8 +152,10 @@ static void run_chunk(const struct team *t)
     size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
     real *rows = arena_thread(&t->plan->arena, f->rows, t->thread);
     for (size_t n, end; team_next_range(t, items, tile, &n, &end);) {
-        for (size_t i = n; i < end; i++)
+        for (size_t i = n; i < end; i++) {
             gather(rows + (i - n) * width, t->x + i / p->windows * p->N * p->C, p, i % p->windows);
+            if (p->mean) average(rows + (i - n) * width, p);
+        }
         linear_apply(t->y + n * p->D, p->D, rows, width, &f->map, end - n, 0, 1);
     }
 }
@@ -149,8 +164,8 @@ static status prepare(struct plan *plan)
 {
     const struct patch *p = plan->params;
     struct patch_form *f = plan->state;
-    linear_prepare(&f->map, &linear_packed, &plan->arena, p->M * p->C, p->D);
-    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->M, p->C);
+    linear_prepare(&f->map, &linear_packed, &plan->arena, p->mean ? p->C : p->M * p->C, p->D);
+    arena_reals(&plan->arena, LOAD_SCRATCH, &f->w, "the weights, entries first", p->D, p->mean ? 1 : p->M, p->C);
     arena_reals(&plan->arena, PER_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C);
     return arena_status(&plan->arena);
 }
@@ -159,7 +174,8 @@ static status load(struct plan *plan)
 {
     const struct patch *p = plan->params;
     struct patch_form *f = plan->state;
-    for (size_t d = 0; d < p->D; d++) entries_first(f->w + d * p->M * p->C, p->w + d * p->C * p->M, p->C, p->M);
+    size_t M = p->mean ? 1 : p->M;
+    for (size_t d = 0; d < p->D; d++) entries_first(f->w + d * M * p->C, p->w + d * p->C * M, p->C, M);
     linear_load(&f->map, 0, p->D, f->w, p->b);
     return status_ok();
 }
@@ -169,7 +185,8 @@ static status run(struct plan *plan, real *y, const real *x) { return layer_run(
 static double multiply_adds(const void *params)
 {
     const struct patch *p = params;
-    return (double)p->B * (double)p->windows * (double)p->M * (double)p->C * (double)p->D;
+    double M = (double)p->M, D = (double)p->D;
+    return (double)p->B * (double)p->windows * (double)p->C * (p->mean ? M + D : M * D);
 }
 
 const struct form layer_patch_form = {
@@ -179,7 +196,7 @@ const struct form layer_patch_form = {
 
 const struct declaration layer_patch = {
     .name = "patch",
-    .summary = "a convolution of any size, stride and zero padding: patch embeddings",
+    .summary = "a convolution of any size, stride and zero padding, or a map of means: patch embeddings",
     .letters = letters,
     .output = "B N' D",
     .options = options,
