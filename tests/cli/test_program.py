@@ -981,7 +981,7 @@ class Figures(Case):
     # Arguments of the programs and scripts that need some.
     ARGUMENTS = {
         "chopd-boxes": "0.001 5 7", "cuda": "msa --grid 3x3 --channels 4",
-        "ladder": "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2", "roofline": "0.001 1048576",
+        "ladder": "msa --grid 3x4 --channels 4 --without rpe --threads 2 --repeats 2", "roofline": "0.001 1048576",
         "networks-profile": "1 lisanet-i-t fast", "attention-error": "49 7 49 64", "lisa-border": "8x6",
         "lisa-error": "49 7x7 12x12", "chopd-error": "14", "chopd-direct": "4x4", "chopd-rank": "2 1 2 5",
         "networks-accuracy": "100"}
