@@ -835,7 +835,7 @@ def networks_tables(run):
     rates(run, runs)
     run.map("networks-maps")
     run.map("networks-accuracy", images)
-    for name in ("lisa", "structsa", "elsa", "boxes", "spectrum"):
+    for name in ("lisa", "learned", "spectrum"):
         run.map("networks-" + name)
 
 
@@ -913,8 +913,7 @@ def networks_share(run):
 
 
 Chapter("networks", networks_tables, (), {"networks-profile": networks_profile, "networks-share": networks_share},
-        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes",
-                 "networks-spectrum"))
+        pictures("networks-maps", "networks-lisa", "networks-spectrum"))
 
 
 # ---- the ladder of chapter 0 ---------------------------------------------------------------------------------------
