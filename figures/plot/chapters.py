@@ -282,7 +282,6 @@ def chopd_tables(run):
     count_direct(run, f"{dense} {grids}")
     run.map("chopd-boxes", *boxes.split())
     run.map("chopd-error", *edges.split())
-    run.map("chopd-tensor")
     run.map("chopd-rank", *ranks.split())
 
 
@@ -382,7 +381,7 @@ Chapter("chopd", chopd_tables,
          "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
         scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
-        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
+        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank})
 
 
 # ---- 5: HiLo ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Each figure has a function of its name, which returns the sheet.  maps.py or net
 import math
 
 from panels import tics
-from sheet import BLUE, EDGE, FAINT, GAP, LIGHT, MARK, SKY, VERMILION, Sheet
+from sheet import BLUE, EDGE, FAINT, LIGHT, MARK, SKY, VERMILION, Sheet
 
 WIDE, MARGIN = 760, 16
 SIGNED = "Red is positive, white zero, blue negative; each picture is divided by its largest magnitude."
@@ -137,39 +137,6 @@ def elsa_filters(table):
                 sheet.write(name, tile.left + 39.5, 68, 12, anchor="center")
     return sheet.remark("7×7 neighbours of three tokens. " + SIGNED + " Nothing is trained: the head looks for "
                         "contrast among its neighbours, and the factors of the channels are made by hand.", 382)
-
-
-def chopd_tensor(table):
-    """The dense tensor, and the factors of its three terms.  Lines separate the tokens' pictures."""
-    sheet = Sheet("A dense layer, and the three terms that make it", WIDE, table=table)
-
-    def of_tokens(title, x, y, side):
-        tile = sheet.tile(title, x, y, side)
-        for n in range(1, 6):
-            sheet.line([(x + side * n / 6, y), (x + side * n / 6, y + side)], GAP)
-            sheet.line([(x, y + side * n / 6), (x + side, y + side * n / 6)], GAP)
-        return tile
-    sheet.write("W_{mncd}", 162, 80, anchor="center")
-    for c in (1, 2):
-        for d in (1, 2):
-            tile = of_tokens(f"tensor {c} {d}", 16 + 150 * (d - 1), 130 + 200 * (c - 1), 142)
-            sheet.write(f"c = {c}, d = {d}", tile.left + 71, tile.top - 12, 12, anchor="center")
-    sheet.write("=  Σ", 334, 302, 18, anchor="center")
-    for x, name, factor in ((477, "pooling", "u2_{mnr}"), (618, "gate", "u13_{nr}"),
-                            (714, "channels", "u4_{cr} u5_{dr}")):
-        sheet.write(name, x, 64, anchor="center")
-        sheet.write(factor, x, 86, anchor="center")
-    for r in (1, 2, 3):
-        middle = 170 + 142 * (r - 1)
-        sheet.write(f"r = {r}", 404, middle, anchor="right")
-        of_tokens(f"pooling {r}", 414, middle - 63, 126)
-        sheet.write("⊙", 556, middle, 18, anchor="center")
-        sheet.tile(f"gate {r}", 573, middle - 45, 90, palette="gray")
-        sheet.write("⊗", 674, middle, 18, anchor="center")
-        sheet.tile(f"channels {r}", 688, middle - 26, 52)
-    return sheet.remark(f"6×6 tokens, two channels in and out. A square within a square is an n, at its place on the "
-                        f"grid; its 6×6 cells are the weights of all m. Red is positive, white zero, blue negative. "
-                        f"{table.notes['numbers']}. Boxes and channels are by hand, the gate is random.", 546)
 
 
 def hilo_spectrum(table):

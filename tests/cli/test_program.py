@@ -1022,7 +1022,7 @@ class Figures(Case):
         """Each script computes all figures that it lists; an additional argument is an error."""
         if self.run_script("-c", "import numpy").status:
             self.skipTest("NumPy is missing")
-        for script, least in (f"{TREE}/figures/maps.py", 14), (f"{TREE}/figures/network_maps.py", 7):
+        for script, least in (f"{TREE}/figures/maps.py", 13), (f"{TREE}/figures/network_maps.py", 7):
             done = self.run_script(script)
             self.assertEqual((done.status, done.err.count("\n"), done.err[-1:]), (2, 1, "\n"), done.err)
             names = done.err.partition("expected one of: ")[2].split()
