@@ -4,8 +4,8 @@
 #     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are present
 #
-# Prints nothing if all are present.  Before apt downloads, the script prints the packages and their size, and on a
-# terminal apt asks.  If apt needs sudo, the line that names the packages says so before sudo is called.
+# Prints nothing if all are present.  Before apt downloads, the script prints the packages, and on a terminal apt asks.
+# If apt needs sudo, the line that names the packages says so before sudo is called.
 
 # Debian's package, how to find it without apt, its home.  `absent` says which probes are of optional packages.
 needed='
@@ -88,19 +88,8 @@ absent() {
     done
 }
 
-# Packages and megabytes of `apt-get --print-uris`.
-download_size() {
-    count=0 bytes=50000
-    while read -r _ _ size _; do
-        case $size in '' | *[!0-9]*) ;; *) count=$((count + 1)) bytes=$((bytes + size)) ;; esac
-    done
-    echo "$count packages, $((bytes / 1000000)).$((bytes % 1000000 / 100000)) MB"
-}
-
 # fetch PACKAGE... -- as one transaction of apt
 fetch() {
-    echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends "$@" |
-        download_size)"
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q $yes --no-install-recommends "$@"
 }
 

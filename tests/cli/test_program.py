@@ -53,12 +53,11 @@ UNCOUNTED = "its size overflows"        # the message with 32-bit addresses
 
 BAD = [
     ("", "found no command, expected list, help"),
-    ("frobnicate", "command frobnicate: not known, expected list, help, version, apply, "),
+    ("frobnicate", "command frobnicate: not known, expected list, help, apply, "),
     ("lst", "resample or network; did you mean list?"),
     ("LiSA --grid 4", "found the operator lisa, expected a command first: twicetold apply lisa ..."),
     ("mlp", "found the layer mlp, expected a command first: twicetold apply mlp ..."),
     ("litv2-s no.png", "found the network litv2-s, expected a command first: twicetold network litv2-s ..."),
-    ("version all", "version: found 'all', expected nothing more"),
     ("help msa lisa", "help: found a second input 'lisa', expected one"),
     ("help nothing", "found 'nothing', expected a command or a name that 'twicetold list' prints"),
     ("help lissa", "'twicetold list' prints; did you mean lisa?"), ("help litv2", "; did you mean litv2-s?"),
@@ -411,7 +410,7 @@ class Commands(Case):
             ("measure --help", "twicetold measure OPERATOR"), ("measure lisa -h", "twicetold measure lisa"),
             ("help --man", "\n.SS network\n"), ("help --man", "\n.BI \\-\\-max\\-memory \" BYTES\"\n"),
             ("help --man", "\n.TP\n.B dfc\\-cp\n"), ("help --man", "\n.SH EXIT STATUS\n"),
-            ("version", PRECISION), ("--version", "twicetold 1"), ("tokens --version", PRECISION), ("-V", PRECISION),
+            ("--version", "twicetold 1"), ("tokens --version", PRECISION), ("-V", PRECISION),
             ("measure --version", "measure 1")))
 
     def test_list_prints_json(self):
@@ -1048,7 +1047,7 @@ class Figures(Case):
                     self.assertIn(line, counted, path)
                     lines += 1
         self.assertEqual(lines, versions)
-        self.assertGreaterEqual(lines, 24)
+        self.assertGreaterEqual(lines, 13)
 
 
 if DOUBLE:          # figures show the float build
