@@ -140,7 +140,7 @@ def lisa_error(run):
     return sheet
 
 
-Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
+Chapter("lisa", lisa_tables, (),
         scalings("lisa", "time memory", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
                  chains=[("eq10", CHAIN)]),
         {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
@@ -375,10 +375,7 @@ def chopd_rank(run):
     return sheet
 
 
-Chapter("chopd", chopd_tables,
-        ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2",
-         "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
-         "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
+Chapter("chopd", chopd_tables, (),
         scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
         {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank})
@@ -519,9 +516,7 @@ def hilo_cost(run):
     return sheet
 
 
-Chapter("hilo", hilo_tables,
-        ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
-         "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
+Chapter("hilo", hilo_tables, (),
         scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
             "time": lambda sweep: sweep.overtakes("s2"),
             "memory": "Self-attention runs with windows on one line."}, chains=[("s2", CHAIN)]),
