@@ -184,11 +184,8 @@ def networks_learned():
     structsa, elsa = ([meet(operator, kind, [pixels]) for kind in ("random", "trained")]
                       for operator in ("structsa", "elsa"))
     for head in range(2):
-        weights_of = [structsa_attention(t, head) for t in structsa]
         numbers_of("StructSA", f"queries of {N} with the same largest weight, head {head + 1}", "d",
-                   lambda a: np.bincount(a.argmax(1)).max(), *weights_of)
-        numbers_of("StructSA", f"mean of the largest weights, head {head + 1}", ".3f", lambda a: a.max(1).mean(),
-                   *weights_of)
+                   lambda a: np.bincount(a.argmax(1)).max(), *(structsa_attention(t, head) for t in structsa))
     numbers_of("ELSA", "percent of the filters that is the same for all tokens", ".0f",
                lambda f: 100 * N * np.square(f.mean(0)).sum() / np.square(f).sum(), *map(elsa_filters, elsa))
     began = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]

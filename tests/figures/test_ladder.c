@@ -7,7 +7,6 @@
 #include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/random.h"
 
 /* A step in the counting build (counting.cc). */
 const struct form *counted_step(int at);
