@@ -546,35 +546,6 @@ def chopd_direct(*grids):
         row(grid, int(read.sum()))
 
 
-def chopd_tensor():
-    """The dense tensor W_mncd of a small layer (Eq. 5, 8-10) and the factors of each component.  6 x 6 tokens, two
-    channels, three components of one box.  Maps of tokens to tokens are pictures of pictures: where n stands, the
-    weights of all m."""
-    edge, boxes = 6, np.array([[-1.5, -1.5, 1.5, 1.5], [-0.5, -3.25, 0.5, -0.75], [-2.25, 0, 2.25, 0.75]])
-    u4, u5 = np.array([[1, 0.75, -0.5], [0.5, -0.75, 1]]), np.array([[1, -1, 0.5], [-0.25, 1, 1]])
-    N, (C, R), D = edge ** 2, u4.shape, len(u5)
-    away = np.subtract.outer(np.arange(edge), np.arange(edge))[:, :, None]          # from n to m, along an axis
-    low, high = boxes[:, :2].T, boxes[:, 2:].T
-    down, across = (np.maximum(0, np.minimum(away + 0.5, high[axis]) - np.maximum(away - 0.5, low[axis]))
-                    / (high[axis] - low[axis]) for axis in (0, 1))
-    u2 = np.einsum("yur,xvr->yxuvr", down, across)                                  # [m][n][r], each a row and a column
-    cells = 1 / (1 + np.exp(-2 * normal(0, 3, 3, R, seed=5)))
-    u13 = np.einsum("yi,xj,ijr->yxr", tents(edge, 3), tents(edge, 3), cells)
-    w = np.einsum("cr,yxuvr,uvr,dr->yxuvcd", u4, u2, u13, u5)
-
-    def of_pictures(maps):                                                          # [m row, m column, n row, n column]
-        return maps.transpose(2, 0, 3, 1).reshape(N, N)
-
-    remark(f"numbers: {N * N * C * D} in W, {R * (5 + C + D)} in the factors and {N * R} in the gate")
-    remark("boxes: " + " ".join(f"{edge:g}" for edge in boxes.ravel()))
-    for c, d in np.ndindex(C, D):
-        matrix(f"tensor {c + 1} {d + 1}", of_pictures(w[..., c, d]) / np.abs(w).max(), ".4f")
-    for r in range(R):
-        matrix(f"pooling {r + 1}", over_largest(of_pictures(u2[..., r])), ".4f")
-        matrix(f"gate {r + 1}", u13[..., r], ".4f")
-        matrix(f"channels {r + 1}", np.outer(u4[:, r], u5[:, r]), ".4f")
-
-
 ENOUGH = 5e-4                           # relative error at which a decomposition stops
 PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time, by matrix products
 
@@ -734,7 +705,7 @@ def grid_sizes(grid, axes=None):
 
 
 MAPS = (attention_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
-        elsa_filters, chopd_error, chopd_direct, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
+        elsa_filters, chopd_error, chopd_direct, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
 
 
 def main(computed, name="", *words):

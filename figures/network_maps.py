@@ -116,17 +116,6 @@ def networks_maps():
     print("\n")
 
 
-def before_and_after(name, operator, called, places, draw):
-    """Print the picture and places on the grid of tokens.  Then call `draw` for the mixer with random and with trained
-    weights."""
-    pixels, origin = picture(SHOWN)
-    remark(f"{name}: the second block of a tiny network, image {SHOWN} of {origin}")
-    remark(f"{called} (row, column): {' '.join(str(at) for place in places for at in place)}")
-    block("image", pixels)
-    for kind in "random", "trained":
-        draw(kind, meet(operator, kind, [pixels]), places)
-
-
 def project(t, part):
     """Row block `part` of the mixer's projection: 0 queries, 1 keys."""
     rows = slice(part * C, (part + 1) * C)
@@ -159,106 +148,52 @@ def draw_lisa(kind, t, queries):
 
 
 def networks_lisa():
-    """LiSA's attention kernels, as its Fig. 5."""
-    before_and_after("networks-lisa", "lisa", "queries", ((3, 10), (8, 5), (11, 12)), draw_lisa)
+    """LiSA's attention kernels, as its Fig. 5: the picture, queries, and kernels with random and trained weights."""
+    (pixels, origin), queries = picture(SHOWN), ((3, 10), (8, 5), (11, 12))
+    remark(f"networks-lisa: the second block of a tiny network, image {SHOWN} of {origin}")
+    remark(f"queries (row, column): {' '.join(str(at) for place in queries for at in place)}")
+    block("image", pixels)
+    for kind in "random", "trained":
+        draw_lisa(kind, meet("lisa", kind, [pixels]), queries)
 
 
-def structsa_head(t, head):
-    """Attention [N, J, D] of a head by Eq. 16, and its filters hk and hv [D, M, c]: a centre at every second token."""
+def structsa_attention(t, head):
+    """Attention [N, J D] of a head by Eq. 16, with a centre at every second token."""
     own = slice(head * C // 2, (head + 1) * C // 2)
     q, k = project(t, 0)[:, own] / 4, project(t, 1)[:, own]
-    hk, hv = t["hk"][..., own], t["hv"][..., own]
-    found = np.einsum("jmc,dmc->jdc", windows(k, 3, 2), hk)
-    return softmax(np.einsum("ic,jdc->ijd", q, found), (1, 2)), hk, hv
+    found = np.einsum("jmc,dmc->jdc", windows(k, 3, 2), t["hk"][..., own])
+    return softmax(np.einsum("ic,jdc->ijd", q, found).reshape(N, -1), 1)
 
 
-def print_filters(title, filters):
-    """The 3 x 3 filters of four channels in one matrix, each over its largest magnitude, with zeros between them."""
-    for d, of_pattern in enumerate(filters):
-        four = np.zeros((7, 7))
-        for channel in range(4):
-            top, left = channel // 2 * 4, channel % 2 * 4
-            four[top:top + 3, left:left + 3] = over_largest(of_pattern[:, channel]).reshape(3, 3)
-        block(f"{title} {d}", four)
-
-
-def merged(a, hv):
-    """Eq. 21 for one query, [N, c]: each token gets the sum over all windows that contain it."""
-    kernels = np.einsum("jd,dmc->jmc", a, hv)
-    tokens = windows(np.arange(1., N + 1)[:, None], 3, 2)[..., 0].astype(int)       # 0 off the grid
-    sums = np.zeros((N + 1, hv.shape[2]))
-    np.add.at(sums, tokens, kernels)
-    return sums[1:]
-
-
-def draw_structsa(kind, t, queries):
-    """A remark per head counts the queries that share the most common largest entry.  Pictures show the first head."""
-    for head in 1, 0:
-        a, hk, hv = structsa_head(t, head)
-        flat = a.reshape(N, -1)
-        common = np.bincount(flat.argmax(axis=1)).max()
-        remark(f"{kind}, head {head + 1}: {common} of {N} queries have their largest entry in common, "
-               f"the mean of the largest is {flat.max(axis=1).mean():.3f}")
-    print_filters(f"{kind} hk", hk)
-    print_filters(f"{kind} hv", hv)
-    for number, (top, left) in enumerate(queries):
-        attention = a[top * SIDE + left]
-        for d, plane in enumerate(over_largest(attention).T):
-            block(f"{kind} attention {number} {d}", plane.reshape(SIDE // 2, SIDE // 2))
-        shares = " ".join(f"{100 * share:.0f}" for share in attention.sum(axis=0))
-        remark(f"percent of the patterns, {kind} {number}: {shares}")
-        for channel, plane in enumerate(merged(attention, hv).T[:4]):
-            block(f"{kind} merged {number} {channel}", over_largest(plane).reshape(SIDE, SIDE))
-
-
-def networks_structsa():
-    """StructSA's attention, merged kernels and filters, as its Fig. 4."""
-    before_and_after("networks-structsa", "structsa", "queries", ((3, 10), (11, 4)), draw_structsa)
-
-
-def draw_elsa(kind, t, tokens):
-    """For each token the 5 x 5 map of each head (Eq. 7) and the filter that the ghost head makes of it for one channel
-    (Eq. 8); then factors and summands of eight channels.  A remark has the share of the filters' energy that remains
-    if each is replaced by its mean over the tokens."""
-    heads = t["rb"].shape[0]
+def elsa_filters(t):
+    """Filters [N, C, 25] of all tokens: maps of the heads (Eq. 7) and the ghost head (Eq. 8)."""
     z = project(t, 0) * project(t, 1) / math.sqrt(C)
     logits = np.einsum("ic,can->ian", z, t["rk"]) + np.einsum("inc,can->ian", windows(z, 5), t["rq"]) + t["rb"]
-    attention = softmax(logits, 2)
-    filters = t["ghost_mul"] * attention[:, np.arange(C) % heads] + t["ghost_add"]
-    same = 100 * N * np.square(filters.mean(axis=0)).sum() / np.square(filters).sum()
-    remark(f"percent of the filters that is the same for all tokens, {kind}: {same:.0f}")
-
-    def square(title, entries):
-        block(f"{kind} {title}", over_largest(entries).reshape(5, 5))
-
-    for number, (top, left) in enumerate(tokens):
-        for head in range(heads):
-            square(f"map {number} {head}", attention[top * SIDE + left, head])
-            square(f"filter {number} {head}", filters[top * SIDE + left, head])
-    for c in range(8):
-        square(f"factor {c}", t["ghost_mul"][c])
-        square(f"summand {c}", t["ghost_add"][c])
+    return t["ghost_mul"] * softmax(logits, 2)[:, np.arange(C) % len(t["rb"])] + t["ghost_add"]
 
 
-def networks_elsa():
-    before_and_after("networks-elsa", "elsa", "tokens", ((3, 10), (8, 5), (11, 12)), draw_elsa)
+def networks_learned():
+    """Numbers of the second blocks' mixers, before training and after.  Before is random weights, but for ChoP'D the
+    boxes from which training began."""
+    pixels, origin = picture(SHOWN)
+    remark(f"networks-learned: the second block of tiny networks, image {SHOWN} of {origin}")
+    row("#operator", "number", "before", "trained")
 
-
-def networks_boxes():
-    """ChoP'D's boxes: edges before training and after, and weights over the largest of their component.  Remarks: the
-    mean distance that an edge moved, and medians of the longer side, in tokens."""
-    tensors = read_tensors(LEARNED / "chopd.safetensors")
-    before = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]
-    after, mix = (tensors[f"stage1.block2.mixer.{name}"] for name in ("boxes", "mix"))
-    longer = [np.median((boxes[..., 2:] - boxes[..., :2]).max(axis=-1)) for boxes in (before, after)]
-    components, boxes = mix.shape
-    remark(f"networks-boxes: {components} components of {boxes} boxes, the second block of a tiny network")
-    remark(f"mean distance of an edge from where it began: {np.abs(after - before).mean():.2f}")
-    remark(f"median of the longer sides, before and after: {longer[0]:.2f} {longer[1]:.2f}")
-    row("#component", "box", "y0", "x0", "y1", "x1", "Y0", "X0", "Y1", "X1", "weight")
-    for r in range(components):
-        for g, weight in enumerate(over_largest(mix[r])):
-            row(r, g, *(f"{v:.3f}" for v in (*before[r, g], *after[r, g], weight)))
+    def numbers_of(operator, title, form, number, *found):
+        row(operator, title, *(format(number(each), form) for each in found))
+    structsa, elsa = ([meet(operator, kind, [pixels]) for kind in ("random", "trained")]
+                      for operator in ("structsa", "elsa"))
+    for head in range(2):
+        numbers_of("StructSA", f"queries of {N} with the same largest weight, head {head + 1}", "d",
+                   lambda a: np.bincount(a.argmax(1)).max(), *(structsa_attention(t, head) for t in structsa))
+    numbers_of("ELSA", "percent of the filters that is the same for all tokens", ".0f",
+               lambda f: 100 * N * np.square(f.mean(0)).sum() / np.square(f).sum(), *map(elsa_filters, elsa))
+    began = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]
+    ended = read_tensors(LEARNED / "chopd.safetensors")["stage1.block2.mixer.boxes"]
+    numbers_of("ChoP'D", "mean distance of an edge from where it began, in tokens", ".2f",
+               lambda boxes: np.abs(boxes - began).mean(), began, ended)
+    numbers_of("ChoP'D", "median of the longer sides of boxes, in tokens", ".2f",
+               lambda boxes: np.median((boxes[..., 2:] - boxes[..., :2]).max(-1)), began, ended)
 
 
 def networks_spectrum():
@@ -351,8 +286,8 @@ def gap_resolution():
             row(key, pixels, edge * edge, f"{cost:.0f}", f"{rest + layers * cost:.0f}")
 
 
-MAPS = (networks_maps, networks_lisa, networks_structsa, networks_elsa, networks_boxes, networks_spectrum,
-        networks_accuracy, networks_share, gap_resolution)
+MAPS = (networks_maps, networks_lisa, networks_learned, networks_spectrum, networks_accuracy, networks_share,
+        gap_resolution)
 
 if __name__ == "__main__":
     maps.main(MAPS, *sys.argv[1:])

@@ -3,19 +3,17 @@
  * fc has M N C D weights, each used in one product per image.
  *
  *   cuda1   The equation: a thread for each output.  Adjacent threads read adjacent weights.  Each image reads all.
- *   cuda2   A thread computes an output of IMAGES images, and so reads the weights once for all of them.
- *   cuda3   One matrix product by the library, (input token, channel) x (output token, channel).  Load permutes the
+ *   cuda2   One matrix product by the library, (input token, channel) x (output token, channel).  Load permutes the
  *           weights, one input token at a time.
  *
  * dfc-cp:
  *
  *   cuda1   The equation: a thread for each output computes all weights that it uses.
- *   cuda2   Eq. 6, a factor at a time: two matrix products, with two kernels between them.  The sum over tokens has a
- *           thread for each component of an image, which are few.
- *   cuda3   TOKENS threads of a block share a component's sum over tokens.  The R components of an image multiply u5
- *           (D R numbers) and not u3 (N R numbers), so the components of output tokens are never stored.
+ *   cuda2   Eq. 6, a factor at a time: two matrix products, with a kernel between them.  TOKENS threads of a block share
+ *           a component's sum over tokens.  The R components of an image multiply u5 (D R numbers) and not u3 (N R
+ *           numbers), so the components of output tokens are never stored.
  *
- * With relative positions all versions are cuda1.
+ * With relative positions both versions are cuda1.
  *
  * Contract: reference/dfc.h. */
 
@@ -26,10 +24,8 @@ namespace {
 
 /* ---- fc --------------------------------------------------------------------------- */
 
-constexpr int IMAGES = 8;
-
 struct fc_device : device {
-    array<real> w;              /* [M][N][C][D]; in cuda3 [M][C][N][D] */
+    array<real> w;              /* [M][N][C][D]; in cuda2 [M][C][N][D] */
     array<real> token;          /* [N][C][D]: the weights of an input token, during a load */
 };
 
@@ -49,24 +45,6 @@ __global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t 
     y[at] = sum;
 }
 
-/* A block of outputs for a group of images.  Requests M C weights per output of a group. */
-__global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, size_t outputs, int B)
-{
-    size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
-    size_t at = blockIdx.x % blocks * blockDim.x + threadIdx.x;
-    if (at >= outputs) return;
-    int d = (int)(at % p.D), n = (int)(at / p.D), first = (int)(blockIdx.x / blocks) * IMAGES;
-    real sum[IMAGES] = {};
-    for (int m = 0; m < p.M; m++)
-        for (int c = 0; c < p.C; c++) {
-            real weight = w[(((size_t)m * p.N + n) * p.C + c) * p.D + d];
-            for (int i = 0; i < IMAGES; i++)
-                if (first + i < B) sum[i] += x[(first + i) * inputs + (size_t)m * p.C + c] * weight;
-        }
-    for (int i = 0; i < IMAGES; i++)
-        if (first + i < B) y[(first + i) * outputs + at] = sum[i];
-}
-
 /* Copies the weights of input token m, [N][C][D], to [M][C][N][D]. */
 __global__ void interleaved(fc_sizes p, array<real> w, reals token, int m, size_t weights)
 {
@@ -80,14 +58,14 @@ fc_sizes sizes_of(const struct fc_problem *p) { return {(int)p->M, (int)p->N, (i
 
 template <int version> void fc_prepare(struct fc_device *on, const struct fc_problem *p)
 {
-    device_array(on, &on->w, "w", version < 3 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
-    device_reals(on, &on->token, "the weights of a token", version == 3, p->N, p->C, p->D);
+    device_array(on, &on->w, "w", version < 2 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
+    device_reals(on, &on->token, "the weights of a token", version == 2, p->N, p->C, p->D);
 }
 
 template <int version> void fc_load(struct fc_device *on, const struct fc_problem *p)
 {
     size_t weights = p->N * p->C * p->D;
-    for (size_t m = 0; version == 3 && m < p->M; m++) {
+    for (size_t m = 0; version == 2 && m < p->M; m++) {
         device_upload(on, on->token, p->w + m * weights, weights);
         LAUNCH(on, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
     }
@@ -96,12 +74,8 @@ template <int version> void fc_load(struct fc_device *on, const struct fc_proble
 template <int version> void fc_run(struct fc_device *on, const struct fc_problem *p)
 {
     size_t outputs = p->N * p->D, inputs = p->M * p->C;
-    size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
     if (version == 1) LAUNCH_EACH(on, each_output, p->B * outputs, sizes_of(p), on->y, on->x, on->w, p->B * outputs);
-    else if (version == 2)
-        LAUNCH(on, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
-    else
-        device_product(on, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
+    else device_product(on, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
 }
 
 /* ---- dfc-cp ----------------------------------------------------------------------- */
@@ -110,9 +84,7 @@ constexpr int TOKENS = 8;       /* threads that share the sum of a component */
 
 struct cp_device : device {
     array<real> u1, u2, u3, u4, u5, b;
-    array<real> z;                      /* [B][M][R]; cuda2 and cuda3 */
-    array<real> sum, gated;             /* [B][R], [B][N][R]; cuda2 */
-    array<real> u5_of_image;            /* [B][D][R]; cuda3 */
+    array<real> z, u5_of_image;         /* [B][M][R], [B][D][R]; cuda2 */
 };
 
 struct cp_sizes { int M, N, C, D, R, W; };      /* W: of the plane, 0 with absolute positions */
@@ -144,27 +116,8 @@ __global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
     y[at] = sum;
 }
 
-/* s_ir = u1_ir sum_m u2_mr z_imr: a thread for each component of an image. */
-__global__ void tokens_summed(cp_sizes p, array<real> sum, reals z, reals u1, reals u2, size_t components)
-{
-    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= components) return;
-    size_t r = at % p.R, i = at / p.R;
-    real s = 0;
-    for (int m = 0; m < p.M; m++) s += u2[m * p.R + r] * z[(i * p.M + m) * p.R + r];
-    sum[at] = u1 ? u1[at] * s : s;
-}
-
-/* u3_nr s_ir: a thread for each component of an output token. */
-__global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3, size_t components)
-{
-    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= components) return;
-    size_t r = at % p.R, n = at / p.R % p.N, i = at / p.R / p.N;
-    gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
-}
-
-/* u5_dr s_ir: a block for 32 components of an image.  Its accesses do not depend on N. */
+/* u5_dr s_ir, with s_ir = u1_ir sum_m u2_mr z_imr: a block for 32 components of an image.  Its accesses do not depend
+ * on N. */
 __global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, reals u2, reals u5)
 {
     SHARED(real, part, TOKENS * 32);
@@ -200,24 +153,18 @@ template <int of_absolute> void cp_prepare(struct cp_device *on, const struct df
     device_tensor(on, &on->u5, "u5", &p->u5, D, R);
     device_tensor(on, &on->b, "b", &p->b, N, D);
     device_reals(on, &on->z, "the components of the tokens in", version > 1 ? B : 0, M, R);
-    device_reals(on, &on->sum, "the components of an image", version == 2 ? B : 0, R);
-    device_reals(on, &on->gated, "the components of the tokens out", version == 2 ? B : 0, N, R);
-    device_reals(on, &on->u5_of_image, "u5 of an image", version == 3 ? B : 0, D, R);
+    device_reals(on, &on->u5_of_image, "u5 of an image", version > 1 ? B : 0, D, R);
 }
 
 template <int of_absolute> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
     const int version = p->relative ? 1 : of_absolute;
     const cp_sizes sizes = sizes_of(p);
-    size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
-    if (version > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
+    size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D;
     if (version == 1) {
         LAUNCH_EACH(on, each_sum, outputs, sizes, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
-    } else if (version == 2) {
-        LAUNCH_EACH(on, tokens_summed, B * R, sizes, on->sum, on->z, on->u1, on->u2, B * R);
-        LAUNCH_EACH(on, tokens_gated, gated, sizes, on->gated, on->sum, on->u3, gated);
-        device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     } else {
+        device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
         LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, sizes, on->u5_of_image, on->z, on->u1,
                on->u2, on->u5);
         device_product(on, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
@@ -230,14 +177,12 @@ template <int version> double cp_multiply_adds(const void *params)
     const struct dfc_problem *p = (const struct dfc_problem *)params;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
     if (version == 1 || p->relative) return (double)p->B * M * N * C * D * (4 * R + 1);
-    return (double)p->B * (M * C * R + M * R + R + (version == 2 ? N * R : D * R) + N * D * R);
+    return (double)p->B * (M * C * R + M * R + R + D * R + N * D * R);
 }
 
 } // namespace
 
 DEVICE_FORM(fc_cuda1, "cuda1", fc_device, fc_prepare<1>, fc_load<1>, fc_run<1>, fc_multiply_adds);
 DEVICE_FORM(fc_cuda2, "cuda2", fc_device, fc_prepare<2>, fc_load<2>, fc_run<2>, fc_multiply_adds);
-DEVICE_FORM(fc_cuda3, "cuda3", fc_device, fc_prepare<3>, fc_load<3>, fc_run<3>, fc_multiply_adds);
 DEVICE_FORM(dfc_cp_cuda1, "cuda1", cp_device, cp_prepare<1>, device_nothing, cp_run<1>, cp_multiply_adds<1>);
 DEVICE_FORM(dfc_cp_cuda2, "cuda2", cp_device, cp_prepare<2>, device_nothing, cp_run<2>, cp_multiply_adds<2>);
-DEVICE_FORM(dfc_cp_cuda3, "cuda3", cp_device, cp_prepare<3>, device_nothing, cp_run<3>, cp_multiply_adds<3>);

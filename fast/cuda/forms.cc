@@ -21,8 +21,7 @@
     FORM(structsa, structsa_cuda1) FORM(structsa, structsa_cuda2) FORM(structsa, structsa_cuda3) \
     FORM(structsa, structsa_cuda4) \
     FORM(elsa, elsa_cuda1) FORM(elsa, elsa_cuda2) FORM(elsa, elsa_cuda3) FORM(elsa, elsa_cuda4) \
-    FORM(fc, fc_cuda1) FORM(fc, fc_cuda2) FORM(fc, fc_cuda3) \
-    FORM(dfc_cp, dfc_cp_cuda1) FORM(dfc_cp, dfc_cp_cuda2) FORM(dfc_cp, dfc_cp_cuda3) \
+    FORM(fc, fc_cuda1) FORM(fc, fc_cuda2) FORM(dfc_cp, dfc_cp_cuda1) FORM(dfc_cp, dfc_cp_cuda2) \
     FORM(chopd, chopd_cuda1) FORM(chopd, chopd_cuda2) FORM(chopd, chopd_cuda3) FORM(chopd, chopd_cuda4) \
     FORM(chopd, chopd_cuda5) FORM(chopd, chopd_cuda6) \
     FORM(hilo, hilo_cuda1) FORM(hilo, hilo_cuda2) FORM(hilo, hilo_cuda3) FORM(hilo, hilo_cuda4) FORM(hilo, hilo_cuda5)

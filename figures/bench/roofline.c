@@ -33,7 +33,7 @@
 #include "../../reference/cli/harness.h"
 #include "../../reference/cli/settings.h"
 
-enum { LEVELS = 4, PORTS = 5 };
+enum { LEVELS = 4, PORTS = 4 };
 
 /* ---- the forms --------------------------------------------------------- */
 
@@ -105,20 +105,9 @@ static status check_best(const struct best *b, const char *name)
                      b->first > 0 ? 100 * (1 - b->second / b->first) : 100);
 }
 
-/* A comparison whose result is used. */
-static inline vec compared(vec a, vec b)
-{
-#if defined __AVX512F__
-    __asm__ volatile("vcmpps $14, %1, %0, %%k1" : : "v"(a), "v"(b) : "k1");
-    return a;
-#else
-    return (vec)(a > b);
-#endif
-}
-
-/* Operations of lanes per second: `fma`, `add` and `compare` alternately, those that are not 0.  Twelve independent
- * chains hide the latency; if fma and add share 16 registers, eight and six do. */
-INLINED double operations(int fma, int add, int compare)
+/* Operations of lanes per second: `fma` and `add` alternately, those that are not 0.  Twelve independent chains hide the
+ * latency; if fma and add share 16 registers, eight and six do. */
+INLINED double operations(int fma, int add)
 {
     enum { ROUNDS = 100000, STEPS = 24, CHAINS = 12 };
     const bool tight = fma && add && LANE_REGISTERS < 32;
@@ -132,17 +121,15 @@ INLINED double operations(int fma, int add, int compare)
                 const size_t k = (step + i) % adds;
                 if (fma) f[i] = vec_in_register(f[i] * by + by);
                 if (add) a[k] = vec_in_register(a[k] + by);
-                if (compare) f[i] = vec_in_register(compared(f[i], by));
             }
     for (size_t i = 0; i < CHAINS; i++) by += f[i] + a[i];
     sink = vec_sum(by);
-    return rate_since(&started, (double)ROUNDS * STEPS * LANES * (fma + add + compare));
+    return rate_since(&started, (double)ROUNDS * STEPS * LANES * (fma + add));
 }
 
-static double fma_rate(void) { return operations(1, 0, 0); }
-static double add_rate(void) { return operations(0, 1, 0); }
-static double fma_add_rate(void) { return operations(1, 1, 0); }
-static double compare_rate(void) { return operations(0, 0, 1); }
+static double fma_rate(void) { return operations(1, 0); }
+static double add_rate(void) { return operations(0, 1); }
+static double fma_add_rate(void) { return operations(1, 1); }
 
 /* Multiply-adds per second of the packed product, with all its numbers in the second cache. */
 static double product_rate(void)
@@ -158,8 +145,7 @@ static double product_rate(void)
 }
 
 static const struct { const char *name; double (*rate)(void); } ports[PORTS] = {
-    {"fma", fma_rate}, {"add", add_rate}, {"fma+add", fma_add_rate}, {"compare", compare_rate},
-    {"product", product_rate},
+    {"fma", fma_rate}, {"add", add_rate}, {"fma+add", fma_add_rate}, {"product", product_rate},
 };
 
 /* Bytes per second of reading `bytes`, several times if they are few. */

@@ -1,7 +1,7 @@
-/* ladder.c -- time of every step of a ladder, in one run
+/* ladder.c -- time of every step of the ladder, in one run
  *
- *     build/figures/ladders/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
- *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
+ *     build/figures/ladders/ladder msa --channels C [--batch B] [--without NAME,...] [--threads T] [--repeats R]
+ *         [--seconds S] [options of the operator]
  *
  * Prints one line for each step of the ladder: multiply-adds and bytes by formula (bytes without projections), and
  * median and quartiles of R runs (default 5), or of as many as S seconds (default 20) allow.  The last step runs with T
@@ -14,6 +14,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include "../../reference/msa.h"
 #include "../../reference/networks/operators.h"
 #include "../../reference/runtime/heads.h"
 #include "../../reference/cli/harness.h"
@@ -70,17 +71,17 @@ static struct line *add(struct line *lines, int *count, const char *idea, const 
     return line;
 }
 
-static int add_all(struct line *lines, const struct ladder *ladder, const struct problem *p, int threads)
+static int add_all(struct line *lines, const struct problem *p, int threads)
 {
-    const struct form *fast = operator_form(ladder->declaration, "fast");
+    const struct form *fast = operator_form(&msa, "fast");
     char params[PROBLEM_RESOLVED];
     int count = 0;
-    bool known = !ladder->declaration->resolve(params, p).code;
+    bool known = !msa.resolve(params, p).code;
     add(lines, &count, "what all of them share", &projections_alone, 1);
-    for (int r = 0; ladder->step[r].idea; r++) {
-        const struct step *step = &ladder->step[r];
+    for (int r = 0; msa_steps[r].idea; r++) {
+        const struct step *step = &msa_steps[r];
         struct line *line = add(lines, &count, step->idea, &step->form, step[1].idea ? 1 : threads);
-        if (known) line->bytes = ladder->traffic(params, r);
+        if (known) line->bytes = msa_traffic(params, r);
     }
     add(lines, &count, "the fast form", fast, 1);
     if (threads > 1) add(lines, &count, "the fast form", fast, threads);
@@ -129,7 +130,7 @@ static status race(struct line *lines, int count, const struct sample *sample, c
     return s;
 }
 
-static status measure(const struct ladder *ladder, const char *const *argv)
+static status measure(const char *const *argv)
 {
     enum { THREADS, REPEATS, SECONDS };
     static struct line lines[LINES];
@@ -145,14 +146,14 @@ static status measure(const struct ladder *ladder, const char *const *argv)
     if (!s.code) s = setting_whole(&threads, &own[THREADS], 0, PLAN_THREADS);
     if (!s.code) s = setting_whole(&repeats, &own[REPEATS], 1, REPEATS_MAX);
     if (!s.code) s = setting_seconds(&limit.seconds, &own[SECONDS]);
-    if (!s.code) s = sample_create(&sample, ladder->declaration, &o, 3 + LINES);
+    if (!s.code) s = sample_create(&sample, &msa, &o, 3 + LINES);
     if (!s.code) {
         printf("# ladder:");
         for (; *argv; argv++) printf(" %s", *argv);
         printf("\n");
         if (!threads) threads = (size_t)omp_get_num_procs();
         limit.most = (int)repeats;
-        s = race(lines, add_all(lines, ladder, &sample.problem, (int)threads), &sample, &limit);
+        s = race(lines, add_all(lines, &sample.problem, (int)threads), &sample, &limit);
     }
     sample_release(&sample);
     return s;
@@ -161,9 +162,8 @@ static status measure(const struct ladder *ladder, const char *const *argv)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    const struct ladder *ladder = !strcmp(name, "msa") ? &msa_ladder : !strcmp(name, "lisa") ? &lisa_ladder : NULL;
-    status s = ladder ? measure(ladder, (const char *const *)argv + 1) :
-                        bad_input("found '%.40s', expected msa or lisa", name);
+    status s = !strcmp(name, "msa") ? measure((const char *const *)argv + 1) :
+                                      bad_input("found '%.40s', expected msa", name);
     if (s.code) fprintf(stderr, "ladder: %s\n", s.message);
     return s.code;
 }

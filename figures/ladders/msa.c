@@ -315,7 +315,8 @@ static status prepare(struct plan *plan)
     const struct msa_problem *p = plan->params;
     struct climb *f = plan->state;
     size_t N = p->heads.N, c = p->heads.c, filled = tiles(N) * TILE, wide = WIDE * LANES;
-    int step = step_number(&msa_ladder, plan->form);
+    size_t step = 0;
+    while (&msa_steps[step].form != plan->form) step++;
 
     /* Core and its parts; keys to transpose; rows and columns of scores; queries at a time. */
     const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {
@@ -369,7 +370,7 @@ static double by_lanes(const void *params) { return tiles_met((const struct msa_
 static double by_registers(const void *params) { return tiles_met((const struct msa_problem *)params, WIDE * LANES); }
 
 /* Reals for each pair of a query and a key, step by step. */
-static struct traffic traffic(const void *params, int step)
+struct traffic msa_traffic(const void *params, int step)
 {
     const struct msa_problem *p = params;
     double N = (double)p->heads.N, c = (double)p->heads.c, L = LANES, wide = WIDE * L;
@@ -391,7 +392,7 @@ static struct traffic traffic(const void *params, int step)
 }
 
 #define STEP(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
-static const struct step steps[] = {
+const struct step msa_steps[] = {
     {"the plain form", STEP(plain, by_keys)},
     {"inner loops over neighbours", STEP(order, one_by_one)},
     {"a tile meets a block of queries", STEP(blocks, one_by_one)},
@@ -400,5 +401,3 @@ static const struct step steps[] = {
     {"blocks for all threads", STEP(threads, by_registers)},
     {NULL, {0}}
 };
-
-const struct ladder msa_ladder = {&msa, steps, traffic};

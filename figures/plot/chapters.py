@@ -139,7 +139,7 @@ def lisa_error(run):
     return sheet
 
 
-Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
+Chapter("lisa", lisa_tables, (),
         scalings("lisa", "time memory", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
                  chains=[("eq10", CHAIN)]),
         {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
@@ -281,7 +281,6 @@ def chopd_tables(run):
     count_direct(run, f"{dense} {grids}")
     run.map("chopd-boxes", *boxes.split())
     run.map("chopd-error", *edges.split())
-    run.map("chopd-tensor")
     run.map("chopd-rank", *ranks.split())
 
 
@@ -375,13 +374,10 @@ def chopd_rank(run):
     return sheet
 
 
-Chapter("chopd", chopd_tables,
-        ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2",
-         "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
-         "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
+Chapter("chopd", chopd_tables, (),
         scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
-        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
+        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank})
 
 
 # ---- 5: HiLo ---------------------------------------------------------------------------------------------------------
@@ -519,9 +515,7 @@ def hilo_cost(run):
     return sheet
 
 
-Chapter("hilo", hilo_tables,
-        ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
-         "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
+Chapter("hilo", hilo_tables, (),
         scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
             "time": lambda sweep: sweep.overtakes("s2"),
             "memory": "Self-attention runs with windows on one line."}, chains=[("s2", CHAIN)]),
@@ -819,7 +813,7 @@ def networks_tables(run):
     rates(run, runs)
     run.map("networks-maps")
     run.map("networks-accuracy", images)
-    for name in ("lisa", "structsa", "elsa", "boxes", "spectrum"):
+    for name in ("lisa", "learned", "spectrum"):
         run.map("networks-" + name)
 
 
@@ -897,40 +891,33 @@ def networks_share(run):
 
 
 Chapter("networks", networks_tables, (), {"networks-profile": networks_profile, "networks-share": networks_share},
-        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes",
-                 "networks-spectrum"))
+        pictures("networks-maps", "networks-lisa", "networks-spectrum"))
 
 
-# ---- ladders of chapters 0 and 1 -------------------------------------------------------------------------------------
+# ---- the ladder of chapter 0 ---------------------------------------------------------------------------------------
 
 def ladder_tables(run):
-    for layer in ("msa --grid 56x56 --channels 64 --without rpe,b_qkv,w_o,b_o",
-                  "lisa --grid 28x28 --channels 96 --heads 6 --sizes D=16 --without b_qkv,w_o,b_o"):
-        operator = layer.split()[0]
-        run.say(f"climb {operator}")
-        steps = run.program("figures/ladders/ladder", *layer.split(), "--repeats", 200, "--seconds", run.share(30))
-        run.write("ladder-" + operator, run.about() + steps)
+    run.say("climb the ladder")
+    steps = run.program("figures/ladders/ladder", *"msa --grid 56x56 --channels 64 --without rpe,b_qkv,w_o,b_o".split(),
+                        "--repeats", 200, "--seconds", run.share(30))
+    run.write("ladder-msa", run.about() + steps)
 
 
-def ladder(name, start):
+def ladder(run):
     def called(row):
         if row["threads"] == "1":
             return row["step"]
         return f"fast, {row['threads']} threads" if row["step"] == "fast" else f"{row['step']} ({row['threads']})"
-
-    def layout(run):
-        table = run.read(name)
-        steps = [(called(row), row) for row in table.rows if row["step"] not in ("projections", "fast")]
-        fast = [(called(row), row) for row in table.where(step="fast")]
-        columns = [("multiply-adds", "multiply_adds", BLUE, scaled), ("bytes asked for", "asked_bytes", BLUE, scaled),
-                   ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
-        layer = table.notes["ladder"].split(" --without")[0]
-        return counts(f"{start} to nearly the fast form", columns, [("", steps), ("", fast)], [
-            table.measured(), f"Layer: {layer}; projections are in it, not in the bytes.",
-            "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10.",
-            SCALAR], 240, 720)
-    return layout
+    table = run.read("ladder-msa")
+    steps = [(called(row), row) for row in table.rows if row["step"] not in ("projections", "fast")]
+    fast = [(called(row), row) for row in table.where(step="fast")]
+    columns = [("multiply-adds", "multiply_adds", BLUE, scaled), ("bytes asked for", "asked_bytes", BLUE, scaled),
+               ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
+    layer = table.notes["ladder"].split(" --without")[0]
+    return counts("Self-attention, from the plain form to nearly the fast form", columns, [("", steps), ("", fast)], [
+        table.measured(), f"Layer: {layer}; projections are in it, not in the bytes.",
+        "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10.",
+        SCALAR], 240, 720)
 
 
-Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention, from the plain form"),
-                                      "ladder-lisa": ladder("ladder-lisa", "LiSA, from the plain form")})
+Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder})

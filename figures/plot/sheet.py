@@ -23,10 +23,10 @@ FIGURES = os.path.dirname(HERE)
 # Okabe and Ito's colours, distinct to colour-blind eyes; some a little darker, for a contrast of 3:1 on white.
 INK, FAINT, GRID, WHITE = 0x333333, 0x6b6b6b, 0xe6e6e6, 0xffffff
 BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = 0x0072b2, 0x4699c8, 0x009e73, 0xc78300, 0xd55e00, 0xb8558a, 0
-FRAME, GAP = 0xbbbbbb, 0xb8b8b8                     # around matrices; between cells of one
+FRAME = 0xbbbbbb                                    # around matrices
 # Letters are thinner than lines, so text in a colour has a contrast of 4.5:1.
 WRITTEN = {SKY: 0x3a7698, GREEN: 0x00805d, ORANGE: 0x996300, VERMILION: 0xb95100, PURPLE: 0xa94d7e}
-# The colours on a dark page.  Those over matrices (MARK, EDGE, LIGHT, GAP) stay.
+# The colours on a dark page.  Those over matrices (MARK, EDGE, LIGHT) stay.
 DARK = {INK: 0xddd8cd, FAINT: 0xa0988a, GRID: 0x3d3a34, WHITE: 0x1b1a18, BLACK: 0xf2efe8, BLUE: 0x4fa8e8,
         SKY: 0xa3d5f5, GREEN: 0x35c79c, ORANGE: 0xe5a52e, VERMILION: 0xff8b4d, PURPLE: 0xe08fc0, FRAME: 0x5a564e}
 DARK |= {written: DARK[colour] for colour, written in WRITTEN.items()}

@@ -5,7 +5,7 @@ Each figure has a function of its name, which returns the sheet.  maps.py or net
 import math
 
 from panels import tics
-from sheet import BLUE, EDGE, FAINT, FRAME, GAP, GREEN, INK, LIGHT, MARK, PURPLE, SKY, VERMILION, Sheet
+from sheet import BLUE, EDGE, FAINT, LIGHT, MARK, SKY, VERMILION, Sheet
 
 WIDE, MARGIN = 760, 16
 SIGNED = "Red is positive, white zero, blue negative; each picture is divided by its largest magnitude."
@@ -139,39 +139,6 @@ def elsa_filters(table):
                         "contrast among its neighbours, and the factors of the channels are made by hand.", 382)
 
 
-def chopd_tensor(table):
-    """The dense tensor, and the factors of its three terms.  Lines separate the tokens' pictures."""
-    sheet = Sheet("A dense layer, and the three terms that make it", WIDE, table=table)
-
-    def of_tokens(title, x, y, side):
-        tile = sheet.tile(title, x, y, side)
-        for n in range(1, 6):
-            sheet.line([(x + side * n / 6, y), (x + side * n / 6, y + side)], GAP)
-            sheet.line([(x, y + side * n / 6), (x + side, y + side * n / 6)], GAP)
-        return tile
-    sheet.write("W_{mncd}", 162, 80, anchor="center")
-    for c in (1, 2):
-        for d in (1, 2):
-            tile = of_tokens(f"tensor {c} {d}", 16 + 150 * (d - 1), 130 + 200 * (c - 1), 142)
-            sheet.write(f"c = {c}, d = {d}", tile.left + 71, tile.top - 12, 12, anchor="center")
-    sheet.write("=  Σ", 334, 302, 18, anchor="center")
-    for x, name, factor in ((477, "pooling", "u2_{mnr}"), (618, "gate", "u13_{nr}"),
-                            (714, "channels", "u4_{cr} u5_{dr}")):
-        sheet.write(name, x, 64, anchor="center")
-        sheet.write(factor, x, 86, anchor="center")
-    for r in (1, 2, 3):
-        middle = 170 + 142 * (r - 1)
-        sheet.write(f"r = {r}", 404, middle, anchor="right")
-        of_tokens(f"pooling {r}", 414, middle - 63, 126)
-        sheet.write("⊙", 556, middle, 18, anchor="center")
-        sheet.tile(f"gate {r}", 573, middle - 45, 90, palette="gray")
-        sheet.write("⊗", 674, middle, 18, anchor="center")
-        sheet.tile(f"channels {r}", 688, middle - 26, 52)
-    return sheet.remark(f"6×6 tokens, two channels in and out. A square within a square is an n, at its place on the "
-                        f"grid; its 6×6 cells are the weights of all m. Red is positive, white zero, blue negative. "
-                        f"{table.notes['numbers']}. Boxes and channels are by hand, the gate is random.", 546)
-
-
 def hilo_spectrum(table):
     """Eight channels of each branch on one scale; below, the share of each frequency that a branch lets through."""
     sheet = Sheet("Frequencies in eight channels of either branch, before any training", WIDE, table=table)
@@ -223,14 +190,6 @@ def hilo_alias(table):
                         324)
 
 
-def photographs(sheet, places, caption, side, step, pixels):
-    """A column of images, one per place, with a mark of this many pixels around the token, which has 2x2 pixels."""
-    sheet.write(caption, MARGIN, 60)
-    for number, (row, column) in enumerate(places):
-        image = sheet.tile("image", MARGIN, 78 + step * number, side, palette="gray")
-        image.mark(2 * column + 0.5, 2 * row + 0.5, pixels, colour=MARK, width=2)
-
-
 def networks_maps(table):
     """A column for each station, three channels below each other; the tiny network's answer at the right."""
     sheet = Sheet("A picture on its way through two networks", WIDE, table=table)
@@ -263,7 +222,10 @@ def networks_lisa(table):
     """A row for each query: its kernel in either head, before training and after; below, the kernels of the values."""
     sheet = Sheet("LiSA’s attention kernels of three tokens", WIDE, table=table)
     queries = table.places("queries (row, column)")
-    photographs(sheet, queries, "a token", 122, 136, 2)
+    sheet.write("a token", MARGIN, 60)
+    for number, (row, column) in enumerate(queries):
+        image = sheet.tile("image", MARGIN, 78 + 136 * number, 122, palette="gray")
+        image.mark(2 * column + 0.5, 2 * row + 0.5, 2, colour=MARK, width=2)        # a token has 2 x 2 pixels
     for kind, heading, left in ("random", "random weights, two heads", 186), ("trained", "trained, two heads", 488):
         sheet.write(heading, left, 60)
         for number, (row, column) in enumerate(queries):
@@ -274,78 +236,6 @@ def networks_lisa(table):
             sheet.tile(f"{kind} wb {kernel}", left + 66 * kernel, 518, 58)
     return sheet.remark("The second block of a tiny network of 14×14 tokens. " + SIGNED + " A token’s own place is "
                         "in the middle of the w^b. Both heads mix the same four, by what each finds.", 606)
-
-
-def networks_structsa(table):
-    """For two queries the attention of each pattern and the merged kernels; below, detectors and aggregators."""
-    sheet = Sheet("StructSA’s attention, kernels and filters", WIDE, table=table)
-    queries = table.places("queries (row, column)")
-    photographs(sheet, queries, "a query", 128, 168, 2)
-    for kind, heading, left in (("random", "random weights: four patterns", 170),
-                                ("trained", "trained: four patterns", 470)):
-        sheet.write(heading, left, 60)
-        for number, (row, column) in enumerate(queries):
-            y = 78 + 168 * number
-            for position, share in enumerate(table.numbers(f"percent of the patterns, {kind} {number}")):
-                x = left + 70 * position
-                sheet.tile(f"{kind} attention {number} {position}", x, y, 62, palette="viridis")
-                sheet.write(f"{share:.0f} %", x + 31, y + 74, 14, FAINT, "center")
-                sheet.tile(f"{kind} merged {number} {position}", x, y + 84, 62).mark(column, row, width=1.4)
-        for y, short, name in (442, "hk", "detectors h^K"), (538, "hv", "aggregators h^V"):
-            sheet.write(name, left, y - 14, 13)
-            for pattern in range(4):
-                rows = table.matrix(f"{kind} {short} {pattern}")        # four filters with gaps
-                for down in (0, 4):
-                    for right in (0, 4):
-                        part = [line[right:right + 3] for line in rows[down:down + 3]]
-                        sheet.tile(part, left + 70 * pattern + 8 * right, y + 8 * down, 24)
-    return sheet.remark("The second block of a tiny network, its first head. For each query: the attention a_{ijd} "
-                        "of the patterns, their shares, and the merged kernels (Eq. 21) of four channels. At the "
-                        "foot: the filters of each pattern for those channels. " + SIGNED, 626)
-
-
-def networks_elsa(table):
-    """For three tokens, the map of each of four heads and the filter of one channel; below, the ghost head."""
-    sheet = Sheet("ELSA’s maps and filters of three tokens", WIDE, table=table)
-    tokens = table.places("tokens (row, column)")
-    photographs(sheet, tokens, "a token", 106, 128, 10)
-    for kind, heading, left in ("random", "random weights: four heads", 150), ("trained", "trained: four heads", 460):
-        sheet.write(heading, left, 60)
-        for number in range(len(tokens)):
-            for head in range(4):
-                sheet.tile(f"{kind} map {number} {head}", left + 72 * head, 78 + 128 * number, 50)
-                sheet.tile(f"{kind} filter {number} {head}", left + 72 * head, 134 + 128 * number, 50)
-        for channel in range(5):
-            sheet.tile(f"{kind} factor {channel}", left + 57 * channel, 470, 50)
-            sheet.tile(f"{kind} summand {channel}", left + 57 * channel, 534, 50)
-    sheet.write("factors", 140, 495, anchor="right")
-    sheet.write("summands", 140, 559, anchor="right")
-    return sheet.remark("The second block of a tiny network, 5×5 neighbours of three tokens. Above: the map of a "
-                        "head; below it: the filter that the ghost head makes of it for one channel. At the foot: "
-                        "the ghost head’s factors and summands for five channels. " + SIGNED, 614)
-
-
-def networks_boxes(table):
-    """The four boxes of eight components, around a token."""
-    sheet = Sheet("ChoP’D’s boxes of eight components, before training and after", WIDE, table=table)
-    side, reach = 79, 6.8                           # pixels, and tokens from the middle to the edge
-    colours = (BLUE, VERMILION, GREEN, PURPLE)
-    for top, time, edges in (78, "before", ("y0", "x0", "y1", "x1")), (170, "after", ("Y0", "X0", "Y1", "X1")):
-        sheet.write(time, 66, top + side / 2, anchor="right")
-        for component in range(8):
-            x, y = 78 + 84 * component, top
-            sheet.outline(x, y, side, side, FRAME)
-            if time == "before":
-                sheet.write(str(component + 1), x + side / 2, 62, colour=FAINT, anchor="center")
-            for row in table.where(component=str(component)):
-                y0, x0, y1, x1 = (side / 2 * (1 + max(-1, min(1, float(row[edge]) / reach))) for edge in edges)
-                sheet.outline(x + x0, y + y0, x1 - x0, y1 - y0, colours[int(row["box"])], 1.6)
-            sheet.dot(x + side / 2, y + side / 2, 1.6, INK)
-    [moved] = table.numbers("mean distance of an edge from where it began")
-    before, after = table.numbers("median of the longer sides, before and after")
-    return sheet.remark(f"Eight of 32 components, second block of a tiny network, 14×14 tokens. Each has four boxes; "
-                        f"the dot is the token. An edge has moved by {moved:g} tokens on average; the median of the "
-                        f"longer sides was {before:g} tokens before and is {after:g} after.", 278)
 
 
 def networks_spectrum(table):

@@ -38,7 +38,7 @@ struct command {
     status (*run)(const struct call *);         /* NULL for measure */
 };
 
-extern const struct command list_command, help_command, version_command, apply_command, tokens_command,
+extern const struct command list_command, help_command, apply_command, tokens_command,
     parameters_command, verify_command, measure_command, compare_command, spectrum_command, resample_command,
     network_command;
 

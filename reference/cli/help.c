@@ -93,18 +93,6 @@ const struct command list_command = {
     .run = list,
 };
 
-static status version(const struct call *c)
-{
-    (void)c;
-    print_version("twicetold");
-    return status_ok();
-}
-
-const struct command version_command = {
-    .declaration = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{0}}},
-    .run = version,
-};
-
 /* ---- lines of a table --------------------------------------------------- */
 
 static const char *value_of(const struct option *o)

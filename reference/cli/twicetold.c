@@ -16,7 +16,7 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &list_command, &help_command, &version_command, &apply_command, &parameters_command, &verify_command,
+    &list_command, &help_command, &apply_command, &parameters_command, &verify_command,
     &measure_command, &compare_command, &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
 
@@ -24,7 +24,6 @@ static status take_input(struct call *c, const char *word)
 {
     const char *const *names = c->command->inputs;
     const struct declaration *command = &c->command->declaration;
-    if (!names[0] && !command->options[0].name) return bad_input("found '%.60s', expected nothing more", word);
     if (!names[0]) return unknown_option(word, command, command);
     if (c->command->many) {
         c->file[c->files++] = word;
@@ -192,7 +191,10 @@ static status dispatch(const struct words *w)
         return status_ok();
     }
     if (w->help) return print_help(commands, command, w);
-    if (w->version) return perform(&version_command, &(struct words){0});
+    if (w->version) {
+        print_version("twicetold");
+        return status_ok();
+    }
     return command && command->run ? perform(command, w) : unknown_command(name);
 }
 

@@ -160,30 +160,10 @@ static status find_directory(uint64_t *first, uint64_t *members, const unsigned 
         return bad_input("found %zu bytes without a directory, expected a zip archive", size);
     *members = little(zip + end + 10, 2);
     *first = little(zip + end + 16, 4);
-    if ((*members == 0xffff || *first == 0xffffffff) && end >= 20 && little(zip + end - 20, 4) == 0x07064b50) {
-        uint64_t wide = little(zip + end - 12, 8);
-        if (wide > size - 22 || size - wide < 56 || little(zip + wide, 4) != 0x06064b50)
-            return bad_input("broken archive: no zip64 directory where it is said to be");
-        *members = little(zip + wide + 32, 8);
-        *first = little(zip + wide + 48, 8);
-    }
+    if (*members == 0xffff || *first == 0xffffffff) return bad_input("found zip64, expected an archive below 4 GiB");
     if (*members > size / ENTRY)
         return bad_input("broken archive: %" PRIu64 " members in %zu bytes", *members, size);
     return status_ok();
-}
-
-/* Sizes that do not fit 32 bits are in an extra field. */
-static void read_zip64(struct member *m, const unsigned char *extra, size_t length)
-{
-    uint64_t *wide[] = {&m->bytes, &m->packed, &m->at};
-    for (size_t at = 0; at + 4 <= length; at += 4 + (size_t)little(extra + at + 2, 2)) {
-        size_t from = at + 4, end = from + (size_t)little(extra + at + 2, 2);
-        for (int w = 0; w < 3 && little(extra + at, 2) == 1 && end <= length; w++)
-            if (*wide[w] == 0xffffffff && from + 8 <= end) {
-                *wide[w] = little(extra + from, 8);
-                from += 8;
-            }
-    }
 }
 
 /* Read the entry of the directory at *at, and move on. */
@@ -201,8 +181,9 @@ static status read_member(struct member *m, uint64_t *at, const unsigned char *z
     if (strlen(m->name) != name || strcmp(ending, ".npy"))
         return bad_input("member '%.60s', expected names of arrays, NAME.npy", m->name);
     *ending = '\0';
-    read_zip64(m, e + ENTRY + name, extra);
     *at += ENTRY + name + extra + more;
+    if (m->bytes == 0xffffffff || m->packed == 0xffffffff || m->at == 0xffffffff)
+        return bad_input("tensor %.60s: found zip64, expected an archive below 4 GiB", m->name);
     if ((little(e + 8, 2) & 1) || (m->method != 0 && m->method != 8))
         return bad_input("tensor %.60s: encrypted, or compressed by method %d, expected 0 or 8", m->name, m->method);
     if (m->at > size || size - m->at < 30 || little(zip + m->at, 4) != 0x04034b50)
@@ -424,7 +405,7 @@ static status check_archive(const struct tensor *tensors, size_t count)
         if (strlen(tensors[i].name) > 251)
             s = bad_input("tensor %.60s: expected a name of at most 251 bytes", tensors[i].name);
     }
-    if (!s.code && (bytes >= 0xffffffff || count > 65535))
+    if (!s.code && (bytes >= 0xffffffff || count > 65534))
         s = bad_input("found %zu tensors of %zu bytes, expected fewer in an .npz file: use .safetensors", count, bytes);
     return s;
 }

@@ -2,7 +2,7 @@
  *
  *     NAME, NAME.safetensors      safetensors.h
  *     NAME.npy                    one array of NumPy, without a name
- *     NAME.npz                    named arrays: a zip archive of NAME.npy, stored or deflated
+ *     NAME.npz                    named arrays: a zip archive of NAME.npy, stored or deflated, of at most 4 GiB
  *     -                           standard input or output, as safetensors
  *
  * Source: numpy.lib.format, versions 1.0 to 3.0, and PKWARE's APPNOTE 6.3.  Arrays are f4 or f8, of either byte order,
@@ -28,7 +28,7 @@ status tensor_file_open(struct safetensors *opened, const char *path, const stru
 /* All tensors of a file, as safetensors_read; `name` as above. */
 status tensor_file_read(struct tensors *list, const char *path, const char *name);
 
-/* As safetensors_write.  A .npy file takes one tensor, an .npz file 4 GiB. */
+/* As safetensors_write.  A .npy file takes one tensor. */
 status tensor_file_write(const char *path, const struct tensor *tensors, size_t count);
 
 /* Bad input if the name has another ending. */

@@ -1,99 +1,77 @@
-/* test_ladder.c -- both ladders of figures/ladders: every step computes its operator and costs what its formula says
+/* test_ladder.c -- the ladder of figures/ladders: every step computes self-attention and costs what its formula says
  *
  * test_properties.c does not find these steps, since they are in no list of forms. */
 
-#include "../lisa/lisa_case.h"
+#include "../support/fixture.h"
 #include "../support/roundoff.h"
 #include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/random.h"
 
 /* A step in the counting build (counting.cc). */
-const struct form *counted_step(const struct declaration *d, int at);
+const struct form *counted_step(int at);
 
-static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
-
-/* Grids of one token, a line, a plane, a block; prime axes, and axes for butterflies; channels and queries fewer and
- * more than a vector, a tile or a block has. */
+/* Grids of one token, a line, a plane, a block; channels and queries fewer and more than a vector, a tile or a block
+ * has. */
 static const struct {
-    const struct declaration *declaration;
     const char *options;
     size_t batch, channels;
-    const char *sizes, *without;
+    const char *without;
 } size[] = {
-    {&msa, "--grid 1", 1, 1, "", "rpe"},
-    {&msa, "--grid 7 --heads 3", 2, 6, "", "rpe"},
-    {&msa, "--grid 1x5 --scale 0.3", 3, 3, "", "rpe b_qkv"},
-    {&msa, "--grid 13x7 --heads 2", 2, 34, "", "rpe w_o"},
-    {&msa, "--grid 2x3x4 --heads 2", 2, 8, "", "rpe b_o"},
-    {&msa, "--grid 8x8", 1, 16, "", "rpe w_o b_qkv"},
-    {&msa, "--grid 14x14 --heads 2", 1, 70, "", "rpe"},
-    {&lisa, "--grid 1", 1, 1, "D=1", ""},
-    {&lisa, "--grid 7 --heads 3", 2, 6, "D=2", ""},
-    {&lisa, "--grid 1x5", 3, 3, "D=3", "b_qkv"},
-    {&lisa, "--grid 13x7 --heads 2", 2, 34, "D=4", "w_o"},
-    {&lisa, "--grid 2x3x4 --heads 2", 2, 8, "D=5", "b_o"},
-    {&lisa, "--grid 8x16 --heads 2", 1, 32, "D=3", "w_o b_qkv"},
-    {&lisa, "--grid 6x20", 1, 20, "D=2", ""},
-    {&lisa, "--grid 14x22 --heads 2", 1, 6, "D=2", ""},
+    {"--grid 1", 1, 1, "rpe"},
+    {"--grid 7 --heads 3", 2, 6, "rpe"},
+    {"--grid 1x5 --scale 0.3", 3, 3, "rpe b_qkv"},
+    {"--grid 13x7 --heads 2", 2, 34, "rpe w_o"},
+    {"--grid 2x3x4 --heads 2", 2, 8, "rpe b_o"},
+    {"--grid 8x8", 1, 16, "rpe w_o b_qkv"},
+    {"--grid 14x14 --heads 2", 1, 70, "rpe"},
 };
 
 static struct fixture drawn(int n)
 {
-    return fixture(size[n].options, size[n].declaration, size[n].batch, size[n].channels, size[n].sizes,
-                   size[n].without);
+    return fixture(size[n].options, &msa, size[n].batch, size[n].channels, "", size[n].without);
 }
 
-static const struct ladder *ladder_of(const struct declaration *d)
-{
-    return ladders[d == &lisa];
-}
-
-/* Self-attention as in msa_golden/forms_agree; LiSA as its forms (lisa_case.h). */
+/* As in msa_golden/forms_agree. */
 static double safe_bound(struct fixture *t)
 {
-    const struct problem *p = &t->problem;
-    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c");
-    return p->declaration == &msa ? 8 * (sqrt(c) + 2 * sqrt(N) + 10) * UNIT_ROUNDOFF : relative_tolerance(t);
+    double N = (double)problem_size(&t->problem, "N"), c = (double)problem_size(&t->problem, "c");
+    return 8 * (sqrt(c) + 2 * sqrt(N) + 10) * UNIT_ROUNDOFF;
 }
 
-/* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
+/* LiSA, Eq. 1-3. Values larger by a thousandth must be noticed. */
 TESTS(every_step_is_the_equation, COUNT(size))
 {
     struct fixture t = drawn(_i);
-    const struct ladder *ladder = ladder_of(size[_i].declaration);
     char line[160];
     t.y = fixture_run(&t, "naive", 1);
     double safe = safe_bound(&t);
-    for (int r = 0; ladder->step[r].idea; r++)
+    for (int r = 0; msa_steps[r].idea; r++)
         for (int threads = 1; threads <= 2; threads++) {
-            snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].declaration->name, size[_i].options,
-                     ladder->step[r].form.name, threads);
-            form_holds(&t, line, &ladder->step[r].form, threads, safe);
+            snprintf(line, sizeof line, "%s, %s, %d", size[_i].options, msa_steps[r].form.name, threads);
+            form_holds(&t, line, &msa_steps[r].form, threads, safe);
         }
 
     /* Larger value rows of w_qkv. */
     real *w = fixture_tensor(&t, "w_qkv");
     size_t values = problem_size(&t.problem, "C") * problem_size(&t.problem, "C");
     for (size_t i = 0; i < values; i++) w[2 * values + i] *= (real)1.001;
-    for (int r = 0; ladder->step[r].idea; r++) {
-        real *y = run_form(&t.problem, &ladder->step[r].form, 1, t.x);
+    for (int r = 0; msa_steps[r].idea; r++) {
+        real *y = run_form(&t.problem, &msa_steps[r].form, 1, t.x);
         beyond("values a thousandth larger, root mean square", mean_error(y, t.exact, t.outputs),
-               statistical_bound(&t.problem, t.sensitivity, &ladder->step[r].form, NULL));
+               statistical_bound(&t.problem, t.sensitivity, &msa_steps[r].form, NULL));
     }
 }
 
 /* NaN reaches every output of its image and no bit of another.  A run on other tokens before, or two or three threads,
  * change no bit.  Any request for memory may fail. */
-TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
+TEST(steps_have_the_properties_of_forms)
 {
-    const struct ladder *ladder = ladders[_i];
-    struct fixture t = fixture("--grid 5x12 --heads 3", ladder->declaration, 2, 9, "D=3", "rpe");
+    struct fixture t = fixture("--grid 5x12 --heads 3", &msa, 2, 9, "", "rpe");
     size_t in = t.inputs / 2, out = t.outputs / 2;
     real *other = normal(9, t.inputs), *again = zeros(t.outputs);
-    for (int r = 0; ladder->step[r].idea; r++) {
-        const struct form *form = &ladder->step[r].form;
+    for (int r = 0; msa_steps[r].idea; r++) {
+        const struct form *form = &msa_steps[r].form;
         real *y = run_form(&t.problem, form, 1, t.x);
         for (size_t n = 0; n < 6; n++) {
             size_t image = n / 3;
@@ -117,22 +95,16 @@ TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
     }
 }
 
-/* Self-attention with embeddings, windows or a ghost head; LiSA with another equation than 10, or local kernels. */
-static const struct { const struct declaration *declaration; const char *options, *without; } unknown[] = {
-    {&msa, "--grid 4x4", ""},
-    {&msa, "--grid 4x4 --window 2", "rpe"},
-    {&msa, "--grid 4x4 --lambda 1", "rpe"},
-    {&lisa, "--grid 4x4 --equation 4", ""},
-    {&lisa, "--grid 4x4 --equation 7", ""},
-    {&lisa, "--grid 4x4 --kernel 3x3", ""},
+/* Embeddings, windows, a ghost head. */
+static const struct { const char *options, *without; } unknown[] = {
+    {"--grid 4x4", ""}, {"--grid 4x4 --window 2", "rpe"}, {"--grid 4x4 --lambda 1", "rpe"},
 };
-TESTS(ladders_reject_what_they_do_not_know, COUNT(unknown))
+TESTS(the_ladder_rejects_what_it_does_not_know, COUNT(unknown))
 {
-    struct problem p = shaped(unknown[_i].options, unknown[_i].declaration, 1, 4, "D=2", unknown[_i].without);
-    const struct ladder *ladder = ladder_of(unknown[_i].declaration);
-    for (int r = 0; ladder->step[r].idea; r++) {
+    struct problem p = shaped(unknown[_i].options, &msa, 1, 4, "", unknown[_i].without);
+    for (int r = 0; msa_steps[r].idea; r++) {
         struct plan plan;
-        rejected(plan_prepare(&plan, &p, &ladder->step[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
+        rejected(plan_prepare(&plan, &p, &msa_steps[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
     }
 }
 
@@ -141,11 +113,10 @@ TESTS(ladders_reject_what_they_do_not_know, COUNT(unknown))
 TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
 {
     struct fixture t = drawn(_i);
-    const struct ladder *ladder = ladder_of(size[_i].declaration);
     char line[160];
     t.y = fixture_run(&t, "naive", 1);
-    for (int r = 0; ladder->step[r].idea; r++) {
-        const struct form *step = counted_step(size[_i].declaration, r);
+    for (int r = 0; msa_steps[r].idea; r++) {
+        const struct form *step = counted_step(r);
         struct plan plan;
         real *y = zeros(t.outputs);
         succeeds(plan_create(&plan, &t.problem, step, 1));
@@ -153,38 +124,33 @@ TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
         succeeds(plan_run(&plan, y, t.x));
         double counted = (double)multiplications(), formula = fixture_cores(&t, step);
         plan_release(&plan);
-        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].declaration->name, step->name, counted);
+        printf("    %-10s %12.0f multiplications\n", step->name, counted);
         ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, step->name, counted,
                       formula);
-        snprintf(line, sizeof line, "%s %s, %s", size[_i].declaration->name, size[_i].options, step->name);
+        snprintf(line, sizeof line, "%s, %s", size[_i].options, step->name);
         within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
     }
 }
 
 #if !defined TWICETOLD_DOUBLE
-/* Multiply-adds and bytes in figures/ladders/ladder-*.tsv, on the table's layer.  Checks the first steps, which have no
- * vectors. */
-TESTS(ladder_figures_are_those_of_the_formulas, COUNT(ladders))
+/* Multiply-adds and bytes in figures/ladders/ladder-msa.tsv, on the table's layer.  Checks the first steps, which have
+ * no vectors. */
+TEST(ladder_figures_are_those_of_the_formulas)
 {
-    static const struct { const char *path, *options, *sizes, *without; size_t channels; int steps; } drawn_on[] = {
-        {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64, 3},
-        {"figures/ladders/ladder-lisa.tsv", "--grid 28x28 --heads 6", "D=16", "b_qkv w_o b_o", 96, 1},
-    };
-    const struct ladder *ladder = ladders[_i];
-    struct problem p = shaped(drawn_on[_i].options, ladder->declaration, 1, drawn_on[_i].channels, drawn_on[_i].sizes,
-                              drawn_on[_i].without);
+    enum { STEPS = 3 };
+    struct problem p = shaped("--grid 56x56", &msa, 1, 64, "", "rpe b_qkv w_o b_o");
     char of[PROBLEM_RESOLVED];
     int r = 0;
-    succeeds(ladder->declaration->resolve(of, &p));
-    for (struct tsv *t = tsv_open(drawn_on[_i].path); tsv_row(t);) {
-        const struct form *step = &ladder->step[r].form;
-        if (r == drawn_on[_i].steps || strcmp(tsv_cell(t, "step"), step->name)) continue;
-        const struct traffic bytes = ladder->traffic(of, r++);
+    succeeds(msa.resolve(of, &p));
+    for (struct tsv *t = tsv_open("figures/ladders/ladder-msa.tsv"); tsv_row(t);) {
+        const struct form *step = &msa_steps[r].form;
+        if (r == STEPS || strcmp(tsv_cell(t, "step"), step->name)) continue;
+        const struct traffic bytes = msa_traffic(of, r++);
         ck_assert(tsv_number(t, "multiply_adds") == nearbyint(form_multiply_adds(step, &p)));
         ck_assert(tsv_number(t, "asked_bytes") == nearbyint(bytes.asked));
         ck_assert(tsv_number(t, "moved_bytes") == nearbyint(bytes.moved));
     }
-    ck_assert_int_eq(r, drawn_on[_i].steps);
+    ck_assert_int_eq(r, STEPS);
 }
 #endif
 

@@ -48,6 +48,14 @@ static bool harmless(const char *word, const char *before)
     return true;
 }
 
+/* The output that an option names: -o FILE, -oFILE, -o=FILE, --output FILE or --output=FILE; or NULL. */
+static const char *named_output(const char *word, const char *next)
+{
+    if (!strcmp(word, "-o") || !strcmp(word, "--output")) return next;
+    if (!strncmp(word, "-o", 2)) return word + 2 + (word[2] == '=');
+    return strncmp(word, "--output=", 9) ? NULL : word + 9;
+}
+
 /* Writes "drawn" for the operator and options of `apply`, if small. */
 static void write_tensors(const char *const *word, int words)
 {
@@ -124,7 +132,8 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
         }
         most_memory |= !strncmp(word[w], "--max-memory", 12);
         most_work |= !strncmp(word[w], "--max-work", 10);
-        if (!strcmp(word[w], "-o") && w + 1 < words) output = word[w + 1];
+        const char *named = named_output(word[w], w + 1 < words ? word[w + 1] : NULL);
+        if (named) output = named;
     }
     const struct command *command = words ? command_find(commands, word[0]) : NULL;
     if (command && !most_memory && declaration_option(&command->declaration, "max-memory") >= 0)

@@ -283,8 +283,12 @@ class Arrays(suite.Case):
                 self.succeeds("compare x a.npy --tolerance 0")
                 self.succeeds("compare a.npz both --tolerance 0")
         with mock.patch("zipfile.ZIP64_LIMIT", 10):                 # all sizes and places in 64 bits
-            write("a.npz", archive({"x": data, "table": data}))
-        self.succeeds("compare a.npz both --tolerance 0")
+            write("a.npz", archive({"x": data}))
+        self.fails("compare a.npz both", "tensor x: found zip64, expected an archive below 4 GiB")
+        whole = archive({"x": data})
+        for at, wide in (12, b"\xff\xff"), (6, b"\xff" * 4):            # members; place of the directory
+            write("a.npz", whole[:-at] + wide + whole[len(whole) - at + len(wide):])
+            self.fails("compare a.npz both", "A: a.npz: found zip64")
         write("a.npy", array(described("()", order="True"), F32[:4]))
         suite.write_tensors("x", {"x": ([], [1.5])})
         self.succeeds("compare x a.npy --tolerance 0")

@@ -38,12 +38,7 @@ const struct form *counted_form(const struct declaration *d, const char *name)
     return nullptr;
 }
 
-/* Step `at` of an operator's ladder. */
-const struct form *counted_step(const struct declaration *d, int at)
-{
-    const bool msa = d == counting::msa_ladder.declaration;
-    return &(msa ? counting::msa_ladder : counting::lisa_ladder).step[at].form;
-}
+const struct form *counted_step(int at) { return &counting::msa_steps[at].form; }
 
 /* Cores that suites count alone.  No form runs Fig. 6's order of LiSA's Eq. 5. */
 void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
