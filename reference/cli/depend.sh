@@ -1,54 +1,55 @@
 #!/bin/sh
 # depend.sh -- compilers, libraries and tools that this repository needs
 #
-#     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing
+#     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing and how to get it
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are present
 #
 # Prints nothing if all are present.  Before apt downloads, the script prints the packages, and on a terminal apt asks.
 # If apt needs sudo, the line that names the packages says so before sudo is called.
 
-# Debian's package, how to find it without apt, its home.  `absent` says which probes are of optional packages.
+# Debian's package, how to find it without apt, its name in Fedora, Arch, Alpine, openSUSE and Homebrew (-: none), and
+# its home.  Only Debian's names have been tried.  `absent` says which probes are of optional packages.
 needed='
-gcc command:gcc gcc.gnu.org
-g++ command:g++ gcc.gnu.org
-libc6-dev command:gcc www.gnu.org/software/libc
-make command:make www.gnu.org/software/make
-pkg-config command:pkg-config pkgconf.org
-check library:check libcheck.github.io/check
-gnuplot-nox command:gnuplot www.gnuplot.info
-libfftw3-dev library:fftw3f www.fftw.org
-libopenblas-openmp-dev library:openblas www.openblas.net
-libcjson-dev library:libcjson github.com/DaveGamble/cJSON
-libpng-dev library:libpng www.libpng.org
-zlib1g-dev library:zlib zlib.net
-python3 command:python3 www.python.org
-python3-numpy module:numpy numpy.org
-pandoc command:pandoc pandoc.org
-fonts-texgyre-math font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math www.gust.org.pl
-dataset-fashion-mnist data:/usr/share/datasets/fashion-mnist github.com/zalandoresearch/fashion-mnist
-libjpeg62-turbo-dev jpeg:jpeglib.h ijg.org
+gcc command:gcc gcc gcc gcc gcc gcc gcc.gnu.org
+g++ command:g++ gcc-c++ gcc g++ gcc-c++ gcc gcc.gnu.org
+libc6-dev command:gcc glibc-devel glibc musl-dev glibc-devel - www.gnu.org/software/libc
+make command:make make make make make make www.gnu.org/software/make
+pkg-config command:pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config pkgconf pkgconf.org
+check library:check check-devel check check-dev check-devel check libcheck.github.io/check
+gnuplot-nox command:gnuplot gnuplot gnuplot gnuplot gnuplot gnuplot www.gnuplot.info
+libfftw3-dev library:fftw3f fftw-devel fftw fftw-dev fftw3-devel fftw www.fftw.org
+libopenblas-openmp-dev library:openblas openblas-devel openblas openblas-dev openblas-devel openblas www.openblas.net
+libcjson-dev library:libcjson cjson-devel cjson cjson-dev cJSON-devel cjson github.com/DaveGamble/cJSON
+libpng-dev library:libpng libpng-devel libpng libpng-dev libpng16-devel libpng www.libpng.org
+zlib1g-dev library:zlib zlib-devel zlib zlib-dev zlib-devel zlib zlib.net
+python3 command:python3 python3 python python3 python3 python www.python.org
+python3-numpy module:numpy python3-numpy python-numpy py3-numpy python3-numpy numpy numpy.org
+pandoc command:pandoc pandoc pandoc-cli pandoc pandoc pandoc pandoc.org
+fonts-texgyre-math font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math - - - - - www.gust.org.pl
+dataset-fashion-mnist data:/usr/share/datasets/fashion-mnist - - - - - github.com/zalandoresearch/fashion-mnist
+libjpeg62-turbo-dev jpeg:jpeglib.h libjpeg-turbo-devel libjpeg-turbo libjpeg-turbo-dev libjpeg8-devel jpeg-turbo ijg.org
 '
 test "$(uname -m)" != x86_64 ||
     needed="$needed"'
-libdnnl-dev header:oneapi/dnnl/dnnl.h github.com/oneapi-src/oneDNN'
+libdnnl-dev header:oneapi/dnnl/dnnl.h onednn-devel onednn - onednn-devel onednn github.com/oneapi-src/oneDNN'
 developer='
-clang command:clang clang.llvm.org
-libomp-dev command:clang openmp.llvm.org
-clang-tidy command:clang-tidy clang.llvm.org
-cppcheck command:cppcheck cppcheck.sourceforge.io
-valgrind command:valgrind valgrind.org
-libclang-rt-dev cross:llvm-cov llvm.org
-llvm command:llvm-cov llvm.org
-qemu-user command:qemu-s390x www.qemu.org
-g++-s390x-linux-gnu cross:s390x-linux-gnu-g++ gcc.gnu.org
-g++-aarch64-linux-gnu cross:aarch64-linux-gnu-g++ gcc.gnu.org
-g++-i686-linux-gnu cross:i686-linux-gnu-g++ gcc.gnu.org
-python3-torch module:torch pytorch.org
-chromium command:chromium www.chromium.org
-locales command:localedef www.gnu.org/software/libc
-nodejs command:node nodejs.org
-cmake command:cmake cmake.org
-python3-matplotlib module:matplotlib matplotlib.org
+clang command:clang clang clang clang clang llvm clang.llvm.org
+libomp-dev command:clang libomp-devel openmp openmp-dev libomp-devel libomp openmp.llvm.org
+clang-tidy command:clang-tidy clang-tools-extra clang clang-extra-tools clang-tools llvm clang.llvm.org
+cppcheck command:cppcheck cppcheck cppcheck cppcheck cppcheck cppcheck cppcheck.sourceforge.io
+valgrind command:valgrind valgrind valgrind valgrind valgrind - valgrind.org
+libclang-rt-dev cross:llvm-cov compiler-rt compiler-rt compiler-rt clang llvm llvm.org
+llvm command:llvm-cov llvm llvm llvm llvm llvm llvm.org
+qemu-user command:qemu-s390x qemu-user qemu-user qemu-s390x qemu-linux-user - www.qemu.org
+g++-s390x-linux-gnu cross:s390x-linux-gnu-g++ - - - cross-s390x-gcc12 - gcc.gnu.org
+g++-aarch64-linux-gnu cross:aarch64-linux-gnu-g++ - aarch64-linux-gnu-gcc - cross-aarch64-gcc12 - gcc.gnu.org
+g++-i686-linux-gnu cross:i686-linux-gnu-g++ - - - - - gcc.gnu.org
+python3-torch module:torch python3-torch python-pytorch - - pytorch pytorch.org
+chromium command:chromium chromium chromium chromium chromium - www.chromium.org
+locales command:localedef glibc-locale-source glibc - glibc-i18ndata - www.gnu.org/software/libc
+nodejs command:node nodejs nodejs nodejs nodejs node nodejs.org
+cmake command:cmake cmake cmake cmake cmake cmake cmake.org
+python3-matplotlib module:matplotlib python3-matplotlib python-matplotlib py3-matplotlib python3-matplotlib python-matplotlib matplotlib.org
 '
 
 # For the live figures of the book: the library as WebAssembly.  The runtime has the version of Debian's clang.
@@ -57,10 +58,10 @@ browsers() {
         case "$relation $name" in "Depends: clang-"[0-9]*) echo "${name#clang-}" ;; esac
     done)
     cat <<END
-clang live:clang clang.llvm.org
-lld live:wasm-ld lld.llvm.org
-wasi-libc live:/usr/include/wasm32-wasi github.com/WebAssembly/wasi-libc
-libclang-rt-${version:-14}-dev-wasm32 live:clang compiler-rt.llvm.org
+clang live:clang clang clang clang clang llvm clang.llvm.org
+lld live:wasm-ld lld lld lld lld lld lld.llvm.org
+wasi-libc live:/usr/include/wasm32-wasi wasi-libc-devel wasi-libc wasi-libc - wasi-libc github.com/WebAssembly/wasi-libc
+libclang-rt-${version:-14}-dev-wasm32 live:clang - wasi-compiler-rt - - wasi-runtimes compiler-rt.llvm.org
 END
 }
 
@@ -124,12 +125,22 @@ install_by_apt() {
     test -z "$required" || fetch $required
 }
 
-# Without apt: name what is missing, and say what lacks without it.
+# Without apt: name what is missing, say what lacks without it, and print the command that may install it.
 look() {
+    names=$(cat "${OS_RELEASE:-/etc/os-release}" 2>/dev/null)
+    case $(uname -s)$(echo "$names" | grep -E '^ID(_LIKE)?=') in
+    Darwin*) systems=brew ;;
+    *suse*) systems=zypper ;;
+    *fedora* | *rhel*) systems=dnf ;;
+    *arch*) systems=pacman ;;
+    *alpine*) systems=apk ;;
+    *) systems='dnf pacman apk zypper brew' ;;
+    esac
     printf '%s\n' "$needed" "$(browsers)" | {
-        lacking=0
-        while read -r package probe home; do
+        lacking=0 dnf='' pacman='' apk='' zypper='' brew=''
+        while read -r package probe fedora arch alpine suse homebrew home; do
             if [ -z "$package" ] || present "$probe"; then continue; fi
+            dnf="$dnf $fedora" pacman="$pacman $arch" apk="$apk $alpine" zypper="$zypper $suse" brew="$brew $homebrew"
             case $probe in
             header:*) without="without it, OpenBLAS multiplies floats, slower on new processors" ;;
             jpeg:*) without="without it, JPEG pictures cannot be read" ;;
@@ -140,6 +151,17 @@ look() {
             *) without=required lacking=1 ;;
             esac
             echo "missing: ${probe#*:} (Debian's $package; https://$home): $without" >&2
+        done
+        test -n "$brew" || exit 0
+        for system in $systems; do
+            case $system in
+            dnf) names="sudo dnf install$dnf" ;;
+            pacman) names="sudo pacman -S --needed$pacman" ;;
+            apk) names="apk add$apk" ;;
+            zypper) names="sudo zypper install$zypper" ;;
+            brew) names="brew install$brew" ;;
+            esac
+            echo "not tried: $(echo "$names" | tr ' ' '\n' | awk '$0 != "-" && !seen[$0]++' | tr '\n' ' ')" >&2
         done
         exit $lacking
     }

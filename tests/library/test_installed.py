@@ -179,15 +179,19 @@ class Linked(Case):
         with self.assertRaisesRegex(AssertionError, "requested version .2.0"):
             self.run_command(["cmake", "-S", ".", "-B", "other"], settings)
 
-    def test_other_systems_are_told_what_is_missing(self):
-        """Without apt, depend.sh names it."""
+    def test_other_systems_get_a_command(self):
+        """Without apt, depend.sh names what is missing, and the system's command to install it."""
         os.mkdir("bin")
-        for tool in ("sh", "uname", "cat"):
+        for tool in ("sh", "uname", "cat", "grep", "tr", "awk"):
             os.symlink(shutil.which(tool), "bin/" + tool)
-        said = self.run_command(["sh", "-c", "sh reference/cli/depend.sh install 2>&1 || echo $?"],
-                                {"PATH": self.here + "/bin"}, cwd=TREE)
-        self.assertRegex(said, r"(?m)^missing: openblas \(Debian's libopenblas-openmp-dev; https://www.openblas.net\): "
-                               r"required\n(?:.*\n)*1$")
+        for system, command in (("fedora", "sudo dnf install gcc gcc-c++ glibc-devel make"), ("arch", "sudo pacman -S"),
+                                ("alpine", "apk add gcc g++ musl-dev"), ("opensuse-leap", "sudo zypper install gcc")):
+            with open("release", "w", encoding="utf-8") as f:
+                f.write(f"ID={system}\n")
+            said = self.run_command(["sh", "-c", "sh reference/cli/depend.sh install 2>&1 || echo $?"],
+                                    {"PATH": self.here + "/bin", "OS_RELEASE": self.here + "/release"}, cwd=TREE)
+            self.assertIn("missing: openblas (Debian's libopenblas-openmp-dev; https://www.openblas.net)", said)
+            self.assertRegex(said, rf"(?m)^not tried: {re.escape(command)}.*\n1$")
 
     def test_sudo_is_announced(self):
         """depend.sh prints its use of sudo before it calls it, and `make help` mentions it."""
