@@ -182,7 +182,7 @@ TEST(elsa_by_hand)
                 worse(&error, fabs((double)y[3 * i] - by_hand[g].y[i]));
             }
             printf("\n");
-            within(form->name, error, 22 * 2 * elsa_tolerance(&t.problem));
+            within(form->name, error, 22 * 2 * property_tolerance(&t.problem));
         }
     }
     printf("\n");
@@ -203,7 +203,7 @@ TESTS(narrow_groups_are_wide_ones_with_zeros, COUNT(width))
     real *kernels = fixture_tensor(&wide, "conv_w"), *own = fixture_tensor(&narrow, "conv_w");
     memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
     for (size_t o = 0; o < 16; o++) memcpy(kernels + (o * 16 + o / g * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
-    double allowed = 2 * elsa_tolerance(&wide.problem);
+    double allowed = 2 * property_tolerance(&wide.problem);
     real *y = fixture_run(&wide, "naive", 1);
     equal(fixture_run(&narrow, "naive", 1), y, wide.outputs);
     within("fast, narrow", relative_difference(fixture_run(&narrow, "fast", 1), y, wide.outputs), allowed);
@@ -313,7 +313,7 @@ TEST(fast_elsa_unfolds_nothing)
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes,
+        .operator = &elsa, .golden = true, .sizes = sizes,
         .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
     };
     return run_battery("ELSA", &tables);

@@ -2,10 +2,10 @@
  *
  * test_properties.c does not find these steps, since they are in no list of forms. */
 
-#include "../lisa/lisa_case.h"
 #include "../support/roundoff.h"
 #include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
+#include "../../reference/lisa.h"
 #include "../../reference/msa.h"
 #include "../../reference/runtime/random.h"
 
@@ -50,14 +50,6 @@ static const struct ladder *ladder_of(const struct declaration *d)
     return ladders[d == &lisa];
 }
 
-/* Self-attention as in msa_golden/forms_agree; LiSA as its forms (lisa_case.h). */
-static double safe_bound(struct fixture *t)
-{
-    const struct problem *p = &t->problem;
-    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c");
-    return p->declaration == &msa ? 8 * (sqrt(c) + 2 * sqrt(N) + 10) * UNIT_ROUNDOFF : relative_tolerance(t);
-}
-
 /* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
 TESTS(every_step_is_the_equation, COUNT(size))
 {
@@ -65,7 +57,7 @@ TESTS(every_step_is_the_equation, COUNT(size))
     const struct ladder *ladder = ladder_of(size[_i].declaration);
     char line[160];
     t.y = fixture_run(&t, "naive", 1);
-    double safe = safe_bound(&t);
+    double safe = property_tolerance(&t.problem);
     for (int r = 0; ladder->step[r].idea; r++)
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].declaration->name, size[_i].options,
@@ -157,7 +149,7 @@ TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
         ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, step->name, counted,
                       formula);
         snprintf(line, sizeof line, "%s %s, %s", size[_i].declaration->name, size[_i].options, step->name);
-        within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
+        within(line, relative_difference(y, t.y, t.outputs), property_tolerance(&t.problem));
     }
 }
 

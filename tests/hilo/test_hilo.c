@@ -204,7 +204,7 @@ TEST(hilo_by_hand)
                    (double)y[2 * C], (double)y[3 * C]);
             double error = 0;
             for (size_t i = 0; i < 8; i++) worse(&error, fabs((double)y[i * C] - hand[n].y[i % 4]));
-            within(hand[n].what, error, 9 * hilo_tolerance(&t.problem));
+            within(hand[n].what, error, 9 * property_tolerance(&t.problem));
         }
     }
 
@@ -226,7 +226,7 @@ TEST(hilo_by_hand)
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .operator = &hilo, .golden = true, .sizes = sizes,
         .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };

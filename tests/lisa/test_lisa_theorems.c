@@ -759,6 +759,10 @@ static const struct { const char *coarse, *fine; } resolution[] = {
     {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
 };
 
+/* Error of a result of this size after this many roundings.  Independent roundings of mean zero exceed
+ * 8 sqrt(roundings) u with a probability of at most 2 exp(-32) (roundoff.h). */
+static double rounding_error(double roundings, double of_size) { return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size; }
+
 /* Each wave errs by 40 u on each grid, as its phase is reduced to one turn per axis; it is transformed twice. */
 static double resampling_error(const grid *fine)
 {

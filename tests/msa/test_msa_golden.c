@@ -39,12 +39,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* PyTorch projects x itself, which adds 8 sqrt(C) u times scores of at most 12. */
-static double golden_tolerance(struct fixture *t)
-{
-    return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;
-}
-
 static const struct battery_error errors[] = {
     {"--grid 4x4 --shift 1", "option --shift: found without --window, expected windows to shift", 4},
     {"--grid 4x4 --shift 0", "option --shift: found without --window", 4},
@@ -140,7 +134,7 @@ TEST(ghost_heads_reject_windows_and_undefined_powers)
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &msa, .tolerance = msa_tolerance, .golden_fixture = golden_tolerance, .sizes = sizes,
+        .operator = &msa, .golden = true, .sizes = sizes,
         .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };

@@ -9,13 +9,6 @@
 
 static glob_t vectors;
 
-/* Tolerance of the largest error: 32 sqrt(T) u, T multiply-adds per output (test_properties.c). */
-static double tolerance(const struct problem *p)
-{
-    double T = form_multiply_adds(operator_form_at(p->declaration, 0), p) / (double)problem_output_count(p);
-    return 32 * sqrt(fmax(1, T)) * UNIT_ROUNDOFF;
-}
-
 /* Each layer gives PyTorch's y, computed in float64 (tests/pytorch/layers.py). */
 TESTS(layers_equal_their_equations, (int)vectors.gl_pathc)
 {
@@ -25,7 +18,7 @@ TESTS(layers_equal_their_equations, (int)vectors.gl_pathc)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(strrchr(path, '/') + 1, "_"), strrchr(path, '/') + 1);
     golden_read(&g, layer_find(name), path, "y_expected");
     own_parameters(&g.problem);
-    golden_holds(&g, path, tolerance(&g.problem));
+    golden_holds(&g, path, property_tolerance(&g.problem));
     golden_close(&g);
 }
 
@@ -75,7 +68,7 @@ TEST(deform_without_offsets_is_a_convolution)
     }
     real *y = fixture_run(&conv, "layer", 1);
     for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)((double)y[i] * (1 + erf((double)y[i] / sqrt(2))) / 2);
-    within("no offsets", relative_difference(fixture_run(&t, "layer", 2), y, t.outputs), tolerance(&t.problem));
+    forms_within(&t, y, property_tolerance(&t.problem));
 }
 
 /* Output (i, j) reads (i + dy, j + dx), or zeros outside.  Exact, since the weights are 1 and 0. */

@@ -199,7 +199,7 @@ TESTS(a_value_kernel_is_a_larger_one_with_zeros_around, 2)
     fixture_take(&wide, &own, _i ? "w_qkv b_qkv hv w_o b_o" : "w_qkv b_qkv hk w_o b_o");
     fixture_put(&wide, small, widened(fixture_tensor(&own, small), 2, 6));
     real *y = fixture_run(&wide, "naive", 1);
-    forms_within(&own, y, 2 * problem_tolerance(&wide.problem));
+    forms_within(&own, y, 2 * property_tolerance(&wide.problem));
     fixture_tensor(&wide, small)[0] = 1;
     beyond("    padded with a 1", relative_difference(fixture_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }

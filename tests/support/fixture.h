@@ -60,6 +60,9 @@ real *fixture_run_on(const struct fixture *t, const char *form, int threads, con
 /* Largest difference from the naive form's y, over its largest entry. */
 double fixture_difference(struct fixture *t, const char *form, int threads);
 
+/* Tolerance for two forms of any operator, over the largest entry (derived in test_properties.c). */
+double property_tolerance(const struct problem *p);
+
 /* Fails unless every form of the operator, on one thread, gives y: exactly, or within a tolerance relative to the
  * largest entry of y. */
 #define forms_equal(...) FAILS_IF(fault_forms_equal(__VA_ARGS__))

@@ -26,14 +26,6 @@ void set_parameters(const struct problem *p, const real *all, real factor)
         for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
 }
 
-double property_tolerance(const struct problem *p)
-{
-    const struct form *form;
-    double most = 0;
-    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
-    return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
-}
-
 double version_tolerance(const struct problem *p, const struct form *version)
 {
     return property_tolerance(p) + 32 * sqrt(4) * form_rounding(version);
