@@ -54,7 +54,7 @@ static struct fixture moved_by(double dy, double dx)
     return t;
 }
 
-/* Without offsets it is a patch layer with the norm folded into its weights, and GELU. */
+/* Without offsets it is a patch layer with the norm folded into its weights, and GELU.  Tolerance: that of two forms. */
 TEST(deform_without_offsets_is_a_convolution)
 {
     struct fixture t = moved_by(0, 0), conv = fixture("--grid 6x8 --size 2 --channels 14", &layer_patch, 2, 7, "", "");
