@@ -2,12 +2,12 @@
  *
  * test_properties.c does not find these steps, since they are in no list of forms. */
 
+#include "../support/properties.h"
 #include "../support/roundoff.h"
 #include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
 #include "../../reference/lisa.h"
 #include "../../reference/msa.h"
-#include "../../reference/runtime/random.h"
 
 /* A step in the counting build (counting.cc). */
 const struct form *counted_step(const struct declaration *d, int at);
@@ -45,6 +45,12 @@ static struct fixture drawn(int n)
                    size[n].without);
 }
 
+static const struct form *step_at(const struct declaration *d, int at)
+{
+    const struct step *step = &ladders[d == &lisa]->step[at];
+    return step->idea ? &step->form : NULL;
+}
+
 static const struct ladder *ladder_of(const struct declaration *d)
 {
     return ladders[d == &lisa];
@@ -55,15 +61,8 @@ TESTS(every_step_is_the_equation, COUNT(size))
 {
     struct fixture t = drawn(_i);
     const struct ladder *ladder = ladder_of(size[_i].declaration);
-    char line[160];
-    t.y = fixture_run(&t, "naive", 1);
-    double safe = property_tolerance(&t.problem);
-    for (int r = 0; ladder->step[r].idea; r++)
-        for (int threads = 1; threads <= 2; threads++) {
-            snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].declaration->name, size[_i].options,
-                     ladder->step[r].form.name, threads);
-            form_holds(&t, line, &ladder->step[r].form, threads, safe);
-        }
+    t.form_at = step_at;
+    property_one_function(&t, size[_i].options, property_tolerance(&t.problem));
 
     /* Larger value rows of w_qkv. */
     real *w = fixture_tensor(&t, "w_qkv");
@@ -76,37 +75,18 @@ TESTS(every_step_is_the_equation, COUNT(size))
     }
 }
 
-/* NaN reaches every output of its image and no bit of another.  A run on other tokens before, or two or three threads,
- * change no bit.  Any request for memory may fail. */
+/* Two or three threads change no bit either. */
 TESTS(steps_have_the_properties_of_forms, COUNT(ladders))
 {
-    const struct ladder *ladder = ladders[_i];
-    struct fixture t = fixture("--grid 5x12 --heads 3", ladder->declaration, 2, 9, "D=3", "rpe");
-    size_t in = t.inputs / 2, out = t.outputs / 2;
-    real *other = normal(9, t.inputs), *again = zeros(t.outputs);
-    for (int r = 0; ladder->step[r].idea; r++) {
-        const struct form *form = &ladder->step[r].form;
-        real *y = run_form(&t.problem, form, 1, t.x);
-        for (size_t n = 0; n < 6; n++) {
-            size_t image = n / 3;
-            real *x = copy(t.x, t.inputs);
-            x[image * in + n % 3 * ((in - 1) / 2)] = (real)NAN;
-            real *z = run_form(&t.problem, form, 2, x);
-            equal(y + (1 - image) * out, z + (1 - image) * out, out);
-            for (size_t i = 0; i < out; i++)
-                ck_assert_msg(isnan((double)z[image * out + i]), "%s: output %zu", form->name, i);
-        }
-        for (int threads = 1; threads <= 3; threads++) {
-            struct plan plan;
-            succeeds(plan_create(&plan, &t.problem, form, threads));
-            succeeds(plan_run(&plan, again, other));
-            unequal(again, y, t.outputs);
-            succeeds(plan_run(&plan, again, t.x));
-            equal(again, y, t.outputs);
-            plan_release(&plan);
-        }
-        form_without_memory(&t, form);
-    }
+    const struct form *step;
+    struct fixture t = fixture("--grid 5x12 --heads 3", ladders[_i]->declaration, 2, 9, "D=3", "rpe");
+    t.form_at = step_at;
+    property_nan_is_seen(&t);
+    property_repeatable(&t);
+    property_memory(&t);
+    for (int at = 0; (step = step_at(t.problem.declaration, at)); at++)
+        for (int threads = 2; threads <= 3; threads++)
+            equal(run_form(&t.problem, step, threads, t.x), run_form(&t.problem, step, 1, t.x), t.outputs);
 }
 
 /* Self-attention with embeddings, windows or a ghost head; LiSA with another equation than 10, or local kernels. */

@@ -44,6 +44,7 @@ struct fixture {
     real *x, *y;                /* y of the naive form, NULL until it ran */
     size_t inputs, outputs;
     bool sharp;                 /* large logits: few rows carry the error (roundoff.h) */
+    const struct form *(*form_at)(const struct declaration *d, int at);     /* of properties.h; NULL: all forms */
     const real *exact_for;      /* the y for which `exact` and `sensitivity` hold */
     double *exact, sensitivity;
 };

@@ -6,7 +6,7 @@
 
 static const struct form *form_at(const struct fixture *t, int f)
 {
-    return operator_form_at(t->problem.declaration, f);
+    return (t->form_at ? t->form_at : operator_form_at)(t->problem.declaration, f);
 }
 
 real *parameters_of(const struct problem *p)
@@ -38,7 +38,7 @@ void property_one_function(struct fixture *t, const char *what, double tolerance
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
                      threads == 1 ? "" : "s");
-            fixture_holds(t, line, form_at(t, f)->name, threads, tolerance);
+            form_holds(t, line, form_at(t, f), threads, tolerance);
         }
     ck_assert(largest(t->y, t->outputs) > 0);
 }
@@ -146,14 +146,14 @@ void property_nan_is_seen(const struct fixture *t)
         touched[entry] = (real)NAN;
 
         for (int f = 0; form_at(t, f); f++) {
-            const char *name = form_at(t, f)->name;
-            real *y = fixture_run(t, name, 2), *y_moved = fixture_run_on(t, name, 2, moved);
-            real *y_nan = fixture_run_on(t, name, 2, touched);
+            const struct form *form = form_at(t, f);
+            real *y = run_form(&t->problem, form, 2, t->x), *y_moved = run_form(&t->problem, form, 2, moved);
+            real *y_nan = run_form(&t->problem, form, 2, touched);
             for (size_t i = 0; i < t->outputs; i++) {
                 bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
                 bool stays = !moves && same_bits(y + i, y_moved + i, 1);
-                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", name, i);
-                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", name, i);
+                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", form->name, i);
+                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", form->name, i);
             }
         }
     }
