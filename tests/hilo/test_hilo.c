@@ -3,7 +3,6 @@
  * Theorems are in test_hilo_theorems.c. */
 
 #include "hilo_case.h"
-#include "../support/battery.h"
 #include "../../fast/tuned/attention.h"
 #include "../../fast/tuned/hilo/window_attention.h"
 
@@ -32,19 +31,6 @@ static const struct battery_case sizes[] = {
     {"--grid 23x29 --window 2 --heads 2 --alpha 1 --pooled-queries", 1, 18, "", ""},
     {"--grid 9x2 --window 4 --heads 2 --alpha 0.5 --pooled-queries", 1, 6, "", "l_proj_b"},
     {"--grid 6x6 --heads 2 --alpha 0 --pooled-queries", 1, 6, "", ""},
-    {0},
-};
-
-static const struct battery_case counted[] = {
-    {"--grid 1x1", 1, 1, "", ""},
-    {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3", 1, 9, "", ""},
-    {"--grid 5x7 --heads 2 --alpha 0.5 --window 4", 2, 8, "", ""},
-    {"--grid 5x6 --heads 2 --alpha 0", 1, 4, "", ""},
-    {"--grid 5x6 --heads 2 --alpha 1", 1, 4, "", ""},
-    {"--grid 4x3 --heads 2 --window 1", 2, 6, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.4 --window 3 --pooled-queries", 2, 6, "", ""},
-    {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4, "", ""},
     {0},
 };
 
