@@ -169,23 +169,6 @@ TEST(smallest_boxes_are_accepted)
     property_one_function(&t, "small boxes", property_tolerance(&t.problem));
 }
 
-/* ChoP'D, Eq. 8-10, by hand: tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
- * token's centre.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
-TEST(two_tokens_are_pooled_by_hand)
-{
-    struct fixture t = fixture("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
-    static const struct { const char *name; real value; } is[] = {
-        {"u4", 1}, {"mix", 4}, {"phi_w1", 1}, {"phi_b1", 0}, {"phi_w2", 0}, {"phi_b2", 0}, {"u5", 2}, {"b", 1},
-    };
-    for (size_t i = 0; i < COUNT(is); i++) fixture_tensor(&t, is[i].name)[0] = is[i].value;
-    memcpy(fixture_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
-    for (int f = 0; operator_form_at(&chopd, f); f++) {
-        const real *y = fixture_run_on(&t, operator_form_at(&chopd, f)->name, 1, (real[]){3, 5});
-        ck_assert(y[0] == 4 * 4 + 1);
-        ck_assert(y[1] == (real)2.5 * 4 + 1);
-    }
-}
-
 /* Rounds a number from 1 to 10 to three digits. */
 static double three_digits(double value)
 {

@@ -405,35 +405,6 @@ TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
     unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
 }
 
-/* LiSA, Tab. 3c: local kernels of edge 2 r + 1 equal Eq. 7 with reversed tables that are zero beyond r: tables are
- * indexed by j - i, kernels by i - n.  With r = 5 no table entry is zeroed. */
-TESTS(local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 5)
-{
-    struct case_head o = integer_head("5x6", 3, 2), local = o;
-    ptrdiff_t r = _i + 1;
-    local.eac = copy(o.eac, o.P * o.c * o.D);
-    local.eb = copy(o.eb, o.P * o.D);
-    for (ptrdiff_t dy = -4; dy <= 4; dy++)
-        for (ptrdiff_t dx = -5; dx <= 5; dx++) {
-            size_t entry = (size_t)((dy + 4) * 11 + dx + 5);
-            if (labs((long)dy) <= r && labs((long)dx) <= r) continue;
-            memset(local.eac + entry * o.c * o.D, 0, o.c * o.D * sizeof *o.eac);
-            memset(local.eb + entry * o.D, 0, o.D * sizeof *o.eb);
-        }
-    give_window(&o, 2 * (size_t)r + 1);
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t n = 0; n < o.N; n++) {
-            size_t m = window_entry(&o.window, &o.grid, i, n), entry = grid_offset(&o.grid, i, n);
-            if (m == o.window.tokens) continue;
-            memcpy(o.la + m * o.c * o.D, o.eac + entry * o.c * o.D, o.c * o.D * sizeof *o.la);
-            memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
-        }
-    equal(eq7(&local), eq10_local(&o), o.N * o.c);
-    if (r < 5) unequal(eq7(&o), eq10_local(&o), o.N * o.c);
-    o.la = rows_reversed(o.la, o.window.tokens, o.c * o.D);
-    unequal(eq7(&local), eq10_local(&o), o.N * o.c);
-}
-
 /* a [N][columns], moved from its grid to the first corner of a larger one; zeros elsewhere. */
 static real *in_the_corner(const grid *large, const grid *g, const real *a, size_t columns)
 {

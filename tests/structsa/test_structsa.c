@@ -2,7 +2,6 @@
 
 #include "structsa_case.h"
 #include "../support/battery.h"
-#include "../../fast/tuned/structsa/depthwise.h"
 
 static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
 
@@ -94,19 +93,6 @@ TESTS(naive_map_is_written_exactly, 2)
     ck_assert(map[N * N * p.columns] == 7);
 }
 
-/* StructSA, Eq. 3, "centered at j": keys off the grid are zero, and their scores take part.  Three tokens and a window
- * of three give scores 2, 3, 0 and values 0, 10, 20.  Tolerance 8 u: three exponentials, products, sums, a division. */
-TEST(windows_extend_past_the_border)
-{
-    const struct head_shape s = {"3", "3", "1", 1, 1, 1, ""};
-    struct case_head h = empty_head(&s);
-    real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
-    h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
-    const real *y = run_head(&h);
-    double expected = (exp(3.0) * 10 + 20) / (exp(2.0) + exp(3.0) + 1);
-    for (size_t i = 0; i < 3; i++) within("y", fabs((double)y[i] - expected) / expected, 8 * UNIT_ROUNDOFF);
-}
-
 /* StructSA, Eq. 2-5, 15, 16 and 21, by hand: five tokens, windows of three, a detector of falling edges and one of
  * peaks.  The query of token 1 is 2; with the scale ln 2 / 2 its score s weighs 2^(s/2).  The other queries are 0 and
  * give the mean of the virtual values.  Tolerance 16 u: rounding of the scale, an exponential, two divisions, a sum of
@@ -179,27 +165,6 @@ TEST(defaults_are_those_of_the_contract)
     for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
         equal(fixture_run(&t, form->name, 1), fixture_run(&u, form->name, 1), t.outputs);
     ck_assert_ptr_eq(operator_form(&structsa, "permuted"), operator_form(&structsa, "plain"));
-}
-
-/* Virtual keys and values of 5 and 11 filters have the same bits, made one at a time or in any consecutive range. */
-TESTS(virtual_tokens_do_not_depend_on_the_pieces, 2)
-{
-    struct fixture t = fixture("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
-    struct plan plan;
-    succeeds(plan_create(&plan, &t.problem, operator_form(&structsa, "fast"), 1));
-    const struct virtual_tokens *f = plan.state;
-    for (int side = 0; side < 2; side++) {
-        const struct depthwise *w = side ? &f->values : &f->keys;
-        size_t all = w->around->centres * w->filters, c = w->channels;
-        real *one = zeros(all * c), *some = zeros(all * c);
-        for (size_t n = 0; n < all; n++) depthwise_run(one + n * c, w, 0, n, 1, t.x, c);
-        for (size_t first = 0; first < all; first++)
-            for (size_t count = 1; first + count <= all; count++) {
-                depthwise_run(some, w, 0, first, count, t.x, c);
-                equal(some, one + first * c, count * c);
-            }
-    }
-    plan_release(&plan);
 }
 
 int main(void)
