@@ -1,22 +1,9 @@
-/* hilo_case.h -- shared by the tests of HiLo: resolved problems, costs, counted sizes */
+/* hilo_case.h -- shared by the tests of HiLo: resolved problems, costs */
 
 #pragma once
-#include "../support/battery.h"
+#include "../support/fixture.h"
 #include "../../naive/attention.h"
 #include "../../naive/hilo.h"
-
-static const struct battery_case counted[] = {
-    {"--grid 1x1", 1, 1, "", ""},
-    {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3", 1, 9, "", ""},
-    {"--grid 5x7 --heads 2 --alpha 0.5 --window 4", 2, 8, "", ""},
-    {"--grid 5x6 --heads 2 --alpha 0", 1, 4, "", ""},
-    {"--grid 5x6 --heads 2 --alpha 1", 1, 4, "", ""},
-    {"--grid 4x3 --heads 2 --window 1", 2, 6, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.4 --window 3 --pooled-queries", 2, 6, "", ""},
-    {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4, "", ""},
-    {0},
-};
 
 static inline struct hilo_problem resolved(const struct problem *p)
 {

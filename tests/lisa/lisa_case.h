@@ -175,35 +175,6 @@ static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 5 + Ba", eq5_biased}, {"Eq. 10 local", eq10_local},
 };
 
-/* ---- a whole problem ------------------------------------------------- */
-
-static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
-
-struct sizes {
-    const char *grid;
-    size_t c, h, D, B;
-    bool bare;                  /* without b_qkv, w_o and b_o */
-};
-
-/* The option for a kernel of 3 on every axis if the equation is local, else "". */
-static inline const char *local_kernel(const char *word, const char *place)
-{
-    static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
-    grid g;
-    succeeds(grid_parse(&g, place));
-    return strstr(word, "local") ? kernels[g.axes - 1] : "";
-}
-
-static inline struct fixture lisa_fixture(const struct sizes *z, const char *word)
-{
-    char options[120], latents[24], without[24];
-    snprintf(options, sizeof options, "--grid %s --equation %ld --heads %zu%s", z->grid, strtol(word, NULL, 10),
-             z->h, local_kernel(word, z->grid));
-    snprintf(latents, sizeof latents, "D=%zu", z->D);
-    snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
-    return fixture(options, &lisa, z->B, z->c * z->h, latents, without);
-}
-
 static inline struct lisa_problem resolved(const struct problem *p)
 {
     struct lisa_problem l;

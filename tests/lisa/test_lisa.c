@@ -211,8 +211,8 @@ TESTS(large_kernels_use_transforms, COUNT(windows) - 1)
  * in the naive form, twice that of two forms in the others. */
 TEST(heads_may_have_their_own_rpe)
 {
-    static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
-    struct fixture shared = lisa_fixture(&z, "4"), each = shared;
+    struct fixture shared = fixture("--grid 3x4 --equation 4 --heads 3", &lisa, 2, 9, "", "b_qkv w_o b_o");
+    struct fixture each = shared;
     size_t C = 9, h = 3, P = shared.problem.grid.offsets;
     real *own = normal(3, P * h), *column = fixture_tensor(&shared, "e");
 

@@ -283,9 +283,13 @@ TESTS(output_is_linear_in_the_query, COUNT(equations))
  * of two, which do not round. */
 TESTS(scale_of_query_and_key_has_no_effect, COUNT(equations))
 {
-    static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
-    struct fixture t = lisa_fixture(&z, equation_word[_i]);
+    static const char *const options[] = {
+        "--equation 4", "--equation 5", "--equation 6", "--equation 7", "", "--equation 5", "--kernel 3x3",
+    };
+    char words[64];
     size_t C = 6;
+    snprintf(words, sizeof words, "--grid 3x4 --heads 2 %s", options[_i]);
+    struct fixture t = fixture(words, &lisa, 1, C, "D=2", _i == 5 ? "" : "ba");
     real *y = fixture_run(&t, "naive", 1), *w = fixture_tensor(&t, "w_qkv"), *b = fixture_tensor(&t, "b_qkv");
     for (size_t row = 0; row < 2 * C; row++) {
         for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
