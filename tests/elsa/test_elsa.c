@@ -40,16 +40,11 @@ static const struct battery_case sizes[] = {
 };
 
 static const struct battery_error errors[] = {
-    {"--grid 4x4", "option --kernel: missing", 6},
-    {"--grid 4 --kernel 3", "option --grid: found '4', a grid of 1 axes, expected two", 6},
     {"--grid 4x4 --kernel 4", "option --kernel: found 4, expected an odd number", 6},
     {"--grid 4x4 --kernel 3x3", "option --kernel: found '3x3'", 6},
     {"--grid 4x4 --kernel 3 --heads 4", "option --heads: found 4, expected a divisor of C = 6", 6},
-    {"--grid 4x4 --kernel 3 --dilation 0", "option --dilation: found '0'", 6},
     {"--grid 4x4 --kernel 3 --variant final --equation 7", "option --equation: found beside --variant final", 6},
-    {"--grid 4x4 --kernel 3 --variant first", "option --variant: found 'first', expected one of final", 6},
     {"--grid 4x4 --kernel 3 --group-width 8", "option --group-width: found, expected only with --variant final", 6},
-    {"--grid 4x4 --kernel 3 --variant final --group-width 0", "option --group-width: found '0'", 6},
     {"--grid 4x4 --kernel 3 --norm softmax", "option --norm: found, expected only with --equation 4", 6},
     {"--grid 4x4 --kernel 3 --equation 4 --lambda 1", "option --lambda: found with --equation 4", 6},
     {"--grid 4x4 --kernel 3 --equation 4 --head-map modulo",
