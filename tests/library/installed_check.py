@@ -26,6 +26,9 @@ from hashlib import sha256
 import numpy
 import twicetold
 
+sys.path[0] += "/.."                       # tests/
+from support.suite import write_tensors
+
 test, build, precision = sys.argv[1:]
 dtype = numpy.dtype(precision)
 program = build + "/twicetold"
@@ -378,15 +381,15 @@ def networks():
     given = {**keywords(words), "dtype": dtype}
     weights = {name: t.astype(dtype) for name, t in golden.items() if "." in name}
     x = golden["x"].astype(dtype)
-    numpy.savez("w.npz", **weights)
+    write_tensors("w.safetensors", {name: (t.shape, t.ravel()) for name, t in weights.items()}, "F" + precision[5:])
     numpy.save("x.npy", x)
 
     def program_says(*source):
         run(program, "network", name, *words, *source, "--input", "x.npy", "--stages", "-o", "y.npz", check=True)
         return numpy.load("y.npz")
 
-    expected = program_says("--weights", "w.npz")
-    for source in weights, "w.npz":
+    expected = program_says("--weights", "w.safetensors")
+    for source in weights, "w.safetensors":
         network = twicetold.network(name, weights=source, **given)
         assert near(network(x), golden["logits"]), "PyTorch's logits"
         logits, stages = network(numpy.concatenate([x, x]), stages=True)
