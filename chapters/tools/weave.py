@@ -68,7 +68,7 @@ def battery_tests(suite):
         return {}
     calls = re.findall(r'tcase_add_loop_test\(\w+, (\w+), .*?(\w+)\)+;', text_of(BATTERY))
     tables = {test: re.findall(rf'\.{field} = (\w+)', text) for test, field in calls}
-    if re.search(r'\.golden_(tolerance|fixture) = ', text):
+    if '.golden = true' in text:
         tables['golden_vectors'] = ['tests/golden']
     return {test: names for test, names in tables.items() if names}
 

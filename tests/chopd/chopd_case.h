@@ -1,4 +1,4 @@
-/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, the tolerance of the layers of chapter 4 */
+/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone */
 
 #pragma once
 #include "../support/fixture.h"
@@ -25,27 +25,6 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
         chopd_naive_larger(u13 + i * p->N * p->R, phi.map, p->s, p->H, p->W, p->R);
     }
     return u13;
-}
-
-/* Probabilistic bound (roundoff.h) of the largest difference of two forms, from the same x and parameters, which are
- * standard normal, parameters scaled by their fan-in.
- *
- * fc, dfc: one sum of M C products.  dfc-cp: M C products, each with a weight that sums R products of five; or sums
- * of C, M and R in turn; sigma adds a few roundings.  Transforms err less than the sum over M that they replace.
- *
- * chopd: N C products, each with a weight that sums R products; or sums of
- * C, of a box, and of R.  Running sums of a row are of order sqrt(W), of a column sqrt(H w).  A box of h x w reads h of
- * the former and one of the latter at its edges: sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 /
- * sqrt(h w).  The gate and sigma add a few. */
-static inline double layer_tolerance(const struct problem *p)
-{
-    double M = sqrt((double)problem_size(p, "M")), N = sqrt((double)problem_size(p, "N"));
-    double C = sqrt((double)problem_size(p, "C")), R = sqrt((double)problem_size(p, "R"));
-    if (p->declaration == &fc) return 8 * (M * C + 2) * UNIT_ROUNDOFF;
-    if (p->declaration == &dfc) return 8 * (M * C + 10) * UNIT_ROUNDOFF;
-    if (p->declaration == &dfc_cp) return 8 * (M * C + C + M + 2 * R + 10) * UNIT_ROUNDOFF;
-    double H = sqrt((double)p->grid.size[0]), W = sqrt((double)p->grid.size[1]);
-    return 8 * (N * C + C + 2 * R + W + H + 16) * UNIT_ROUNDOFF;
 }
 
 struct box { double y0, x0, y1, x1; };

@@ -119,7 +119,7 @@ TESTS(direct_multiplies_at_most_as_its_formula_says, 3)
     ck_assert(counted > 0 && counted <= most);
     ck_assert(_i != 1 || most - counted == 2 * (N - 1) * (double)(N * R * G));
     ck_assert((counted == most) == (_i == 2));
-    within("y", relative_difference(y, fixture_run(&t, "naive", 1), t.outputs), layer_tolerance(&t.problem));
+    within("y", relative_difference(y, fixture_run(&t, "naive", 1), t.outputs), property_tolerance(&t.problem));
 }
 
 /* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers per token in the fast form, by C D + R G + R per pair of tokens in

@@ -458,7 +458,7 @@ TEST(same_parameters_serve_any_size)
         struct fixture t = fixture(grids[g], &chopd, 2, 4, "R=3 D=5 G=2 S=2", "");
         struct problem absolute = shaped("", &dfc_cp, 2, 4, tokens[g], "");
         ck_assert_uint_eq(problem_parameters(&t.problem), 12 + 24 + 6 + 72 + 2 + 6 + 3 + 15 + 5);
-        within(grids[g], fixture_difference(&t, "fast", 1), layer_tolerance(&t.problem));
+        within(grids[g], fixture_difference(&t, "fast", 1), property_tolerance(&t.problem));
         ck_assert_uint_gt(problem_parameters(&absolute), former);
         former = problem_parameters(&absolute);
     }

@@ -857,30 +857,23 @@ class Networks(Case):
 
     def test_a_network_is_its_steps(self):
         """From the input and parameters of each step, which --before writes, apply computes the input of the next step,
-        the outputs of stages and the logits, to the bit.  All parameters are the network's weights.
-
-        Tolerance of pixels: 16 u, for four roundings of numbers up to 3, and a division by 0.22."""
+        the outputs of stages and the logits, to the bit.  All parameters are the network's weights."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
     def see_pictures(self, little):
         """Write x, the pixels, and z, the outputs of all stages."""
-        # Step 1: pictures that need no scaling are cropped to their middle and normalised.
+        # Step 1: pictures that need no scaling; test_image_files.py has their pixels.
         *frames, H, W = map(int, little.grid.split("x"))
-        height, width, expected = little.covered, little.covered + 8, []
-        top, left, half = (height - H) // 2, (width - W) // 2, little.pictures // 2
-        colours = (0.485, 0.229), (0.456, 0.224), (0.406, 0.225)
+        height, width, half = little.covered, little.covered + 8, little.pictures // 2
         for p in range(little.pictures):
             pixels = random.Random(p).randbytes(3 * height * width)
             rows = b"".join(b"\0" + pixels[start:start + 3 * width] for start in range(0, len(pixels), 3 * width))
             write(f"{p}.png", suite.png(height, width, suite.RGB, 8, rows))
-            expected += [(pixels[3 * ((top + i) * width + left + j) + c] / 255 - mean) / deviation
-                         for i in range(H) for j in range(W) for c, (mean, deviation) in enumerate(colours)]
         names = [f"{p}.png" for p in range(little.pictures)]
         pictures, swapped = " ".join(names), " ".join(names[half:] + names[:half])
         self.succeeds(words_of(little, f"--random 3 --before stage1.embed -o before {pictures}"))
         x = read_tensors("before")["x"]
         self.assertEqual(x[0], [2, math.prod(frames) * H * W, 3])
-        self.assert_close(x[1], expected, 16 * ROUNDOFF)
 
         # Step 2: the stages depend on the order of pictures.
         write_tensors("x", {"x": x})

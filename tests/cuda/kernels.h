@@ -33,9 +33,9 @@ struct counted {
 };
 
 extern struct fault faults[];
-extern struct correct correct[], misplaced[];       /* misplaced: products with wrong fragments */
+extern struct correct correct[];
 extern struct counted counted[];
-extern int fault_count, correct_count, misplaced_count, counted_count;
+extern int fault_count, correct_count, counted_count;
 
 /* A float rounded to 11 (TF32) or 8 (BF16) binary digits. */
 float rounded(float value, int digits);

@@ -45,16 +45,6 @@ TESTS(correct_kernels_pass, correct_count)
     emulator_watch(false, 0);
 }
 
-/* A product with a wrong fragment (PTX ISA, mma) differs; correct_kernels_pass has the correct ones. */
-TESTS(misplaced_fragments_change_the_product, misplaced_count)
-{
-    real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
-    int wrong = 0;
-    succeeds(misplaced[_i].run(y, x));
-    for (int i = 0; i < misplaced[_i].outputs; i++) wrong += (double)y[i] != misplaced[_i].expected(x, i);
-    ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d differ", misplaced[_i].name, wrong);
-}
-
 /* PTX ISA, cvt: 11 binary digits, halves away from zero (cvt.rna.tf32), or 8, halves to even (cvt.rn.bf16x2). */
 TEST(factors_are_rounded_to_the_nearest)
 {

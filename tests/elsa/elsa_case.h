@@ -1,4 +1,4 @@
-/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, the tolerance */
+/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2 */
 
 #pragma once
 #include "../support/fixture.h"
@@ -88,29 +88,6 @@ static inline const real *run_cores(struct scene *m)
     elsa_naive_softmax(m->h, m->row, &m->params);
     apply_filters(m);
     return m->f;
-}
-
-/* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v, relative to the
- * largest entry of y.
- *
- * A logit is two sums of C products (in the final variant of g K^2, then of Q), whose partial sums have a root mean
- * square of at most S = 2 max(1, |scale|).  Its absolute error is the relative error of a weight.  K^2 weights and
- * their products with values are summed.  The exponential, the scale and the division count 10, the ghost head 2.  A
- * filter norm divides by a deviation that may be small, which counts 4 times.
- *
- *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
-static inline double elsa_tolerance(const struct problem *p)
-{
-    struct elsa_problem e;
-    succeeds(elsa.resolve(&e, p));
-    double n = e.equation ? (double)e.heads.C : (double)e.g * (double)e.entries + (double)e.heads.Q;
-    double S = 2 * fmax(1, fabs((double)e.scale)), loss = e.equation == 4 && e.norm == ELSA_FILTER ? 4 : 1;
-    return 8 * loss * (S * sqrt(2 * n) + 2 * (double)e.K + 12) * UNIT_ROUNDOFF;
-}
-
-static inline double scene_tolerance(const struct scene *m)
-{
-    return 8 * (2 * sqrt(2 * (double)m->params.heads.C) + 2 * (double)m->params.K + 12) * UNIT_ROUNDOFF;
 }
 
 static inline void pass_x(struct fixture *t, bool query)

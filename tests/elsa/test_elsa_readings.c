@@ -36,7 +36,7 @@ TEST(outlooker_is_nine_filters_moved_and_added)
                 if (other >= 0) reversed[other] += answer[c];
             }
         }
-        within(f ? "fast" : "naive", relative_difference(sum, y, 25), 9 * elsa_tolerance(&t.problem));
+        within(f ? "fast" : "naive", relative_difference(sum, y, 25), 9 * property_tolerance(&t.problem));
         beyond("    shifted the other way", relative_difference(reversed, y, 25), 0.01);
     }
 }

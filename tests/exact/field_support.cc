@@ -67,11 +67,6 @@ double sensitivity(const struct problem *, const real *, const double *) { retur
 double chance(size_t) { return 0; }
 double statistical_bound(const struct problem *, double, const struct form *, const struct form *) { return 0; }
 
-void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double)
-{
-    FAILS_IF(fault_within(what, fixture_difference(t, form, threads), 0));
-}
-
 extern "C" {
 
 static void fill(real *a, size_t count, uint64_t seed, uint64_t stream)

@@ -2,7 +2,7 @@
  *
  * test_properties.c does not find these steps, since they are in no list of forms. */
 
-#include "../support/fixture.h"
+#include "../support/properties.h"
 #include "../support/roundoff.h"
 #include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
@@ -32,25 +32,18 @@ static struct fixture drawn(int n)
     return fixture(size[n].options, &msa, size[n].batch, size[n].channels, "", size[n].without);
 }
 
-/* As in msa_golden/forms_agree. */
-static double safe_bound(struct fixture *t)
+static const struct form *step_at(const struct declaration *d, int at)
 {
-    double N = (double)problem_size(&t->problem, "N"), c = (double)problem_size(&t->problem, "c");
-    return 8 * (sqrt(c) + 2 * sqrt(N) + 10) * UNIT_ROUNDOFF;
+    (void)d;
+    return msa_steps[at].idea ? &msa_steps[at].form : NULL;
 }
 
 /* LiSA, Eq. 1-3. Values larger by a thousandth must be noticed. */
 TESTS(every_step_is_the_equation, COUNT(size))
 {
     struct fixture t = drawn(_i);
-    char line[160];
-    t.y = fixture_run(&t, "naive", 1);
-    double safe = safe_bound(&t);
-    for (int r = 0; msa_steps[r].idea; r++)
-        for (int threads = 1; threads <= 2; threads++) {
-            snprintf(line, sizeof line, "%s, %s, %d", size[_i].options, msa_steps[r].form.name, threads);
-            form_holds(&t, line, &msa_steps[r].form, threads, safe);
-        }
+    t.form_at = step_at;
+    property_one_function(&t, size[_i].options, property_tolerance(&t.problem));
 
     /* Larger value rows of w_qkv. */
     real *w = fixture_tensor(&t, "w_qkv");
@@ -63,36 +56,18 @@ TESTS(every_step_is_the_equation, COUNT(size))
     }
 }
 
-/* NaN reaches every output of its image and no bit of another.  A run on other tokens before, or two or three threads,
- * change no bit.  Any request for memory may fail. */
+/* Two or three threads change no bit either. */
 TEST(steps_have_the_properties_of_forms)
 {
+    const struct form *step;
     struct fixture t = fixture("--grid 5x12 --heads 3", &msa, 2, 9, "", "rpe");
-    size_t in = t.inputs / 2, out = t.outputs / 2;
-    real *other = normal(9, t.inputs), *again = zeros(t.outputs);
-    for (int r = 0; msa_steps[r].idea; r++) {
-        const struct form *form = &msa_steps[r].form;
-        real *y = run_form(&t.problem, form, 1, t.x);
-        for (size_t n = 0; n < 6; n++) {
-            size_t image = n / 3;
-            real *x = copy(t.x, t.inputs);
-            x[image * in + n % 3 * ((in - 1) / 2)] = (real)NAN;
-            real *z = run_form(&t.problem, form, 2, x);
-            equal(y + (1 - image) * out, z + (1 - image) * out, out);
-            for (size_t i = 0; i < out; i++)
-                ck_assert_msg(isnan((double)z[image * out + i]), "%s: output %zu", form->name, i);
-        }
-        for (int threads = 1; threads <= 3; threads++) {
-            struct plan plan;
-            succeeds(plan_create(&plan, &t.problem, form, threads));
-            succeeds(plan_run(&plan, again, other));
-            unequal(again, y, t.outputs);
-            succeeds(plan_run(&plan, again, t.x));
-            equal(again, y, t.outputs);
-            plan_release(&plan);
-        }
-        form_without_memory(&t, form);
-    }
+    t.form_at = step_at;
+    property_nan_is_seen(&t);
+    property_repeatable(&t);
+    property_memory(&t);
+    for (int at = 0; (step = step_at(t.problem.declaration, at)); at++)
+        for (int threads = 2; threads <= 3; threads++)
+            equal(run_form(&t.problem, step, threads, t.x), run_form(&t.problem, step, 1, t.x), t.outputs);
 }
 
 /* Embeddings, windows, a ghost head. */
@@ -128,7 +103,7 @@ TESTS(steps_multiply_as_their_formulas_say, COUNT(size))
         ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, step->name, counted,
                       formula);
         snprintf(line, sizeof line, "%s, %s", size[_i].options, step->name);
-        within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
+        within(line, relative_difference(y, t.y, t.outputs), property_tolerance(&t.problem));
     }
 }
 

@@ -56,7 +56,7 @@ TEST(attention_does_not_see_the_border)
         const real *const y[] = {fixture_run_on(&t, forms[f], 1, x), fixture_run_on(&plain, forms[f], 1, x)};
         for (size_t o = 0; o < COUNT(y); o++)
             within(o ? "self-attention" : "HiLo", relative_difference(y[o] + C, y[o], (N - 1) * C),
-                   hilo_tolerance(&t.problem));
+                   property_tolerance(&t.problem));
         const real *seen = fixture_run_on(&padded, forms[f], 1, x);
         beyond("HiLo, padded", relative_difference(seen + C, seen, 24 * C), 0.01);
     }

@@ -43,7 +43,7 @@ TESTS(alpha_zero_is_window_attention, 2)
         for (size_t n = 0; n < COUNT(pair); n++) fixture_put(&u, pair[n][0], fixture_tensor(&t, pair[n][1]));
         y[other] = fixture_run_on(&u, "naive", 2, t.x);
     }
-    forms_within(&t, y[0], hilo_tolerance(&t.problem));
+    forms_within(&t, y[0], property_tolerance(&t.problem));
     beyond("another window", relative_difference(y[1], y[0], t.outputs), 0.1);
 }
 
@@ -65,7 +65,7 @@ TESTS(window_of_one_is_self_attention, 4)
     fixture_put(&u, "w_o", fixture_tensor(&t, "l_proj"));
     fixture_put(&u, "b_o", fixture_tensor(&t, "l_proj_b"));
     real *y = fixture_run_on(&u, "naive", 2, t.x);
-    if (_i < 3) forms_within(&t, y, hilo_tolerance(&t.problem));
+    if (_i < 3) forms_within(&t, y, property_tolerance(&t.problem));
     else beyond("a window of two", relative_difference(fixture_run(&t, "fast", 2), y, t.outputs), 0.1);
 }
 
@@ -86,7 +86,7 @@ TEST(alpha_one_is_lofi_alone)
         head_scatter(z + first, C, head_of(columns_of(q + first, C, N, c), k, v, NULL, N, n, c), N, c);
     }
     linear_map(y, C, z, C, fixture_tensor(&t, "l_proj"), fixture_tensor(&t, "l_proj_b"), N, C, C);
-    forms_within(&t, y, hilo_tolerance(&t.problem));
+    forms_within(&t, y, property_tolerance(&t.problem));
 }
 
 /* HiLo, Eq. 6: replacing a tensor changes outputs of its own branch and no bit of the other's. */
@@ -211,7 +211,7 @@ TEST(output_projection_splits_in_two)
     fixture_put_identity(&unprojected, "h_proj", hd);
     fixture_put_identity(&unprojected, "l_proj", ld);
     linear_map(y, C, fixture_run_on(&unprojected, "naive", 1, t.x), C, block, bias, N, C, C);
-    forms_within(&t, y, hilo_tolerance(&t.problem));
+    forms_within(&t, y, property_tolerance(&t.problem));
 
     static const struct { const char *options; double share; } split[] = {
         {"--grid 2x2 --heads 12 --alpha 0", 1}, {"--grid 2x2 --heads 12 --alpha 0.5", 0.5},
@@ -238,7 +238,7 @@ TESTS(pooled_queries_are_another_function, 4)
     snprintf(pooled, sizeof pooled, "%s --pooled-queries", z[_i].plain);
     struct fixture t = fixture(pooled, &hilo, 2, 8, "", ""), u = fixture(z[_i].plain, &hilo, 2, 8, "", "");
     const real *y = fixture_run(&u, "naive", 1);
-    if (z[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
+    if (z[_i].same) forms_within(&t, y, property_tolerance(&t.problem));
     for (size_t f = 0; f < COUNT(forms) && !z[_i].same; f++)
         beyond(forms[f], relative_difference(fixture_run(&t, forms[f], 1), y, t.outputs), 0.1);
 }
@@ -263,7 +263,7 @@ TESTS(padding_is_tokens_of_zeros, 3)
         inside[i] = i / 7 * W + i % 7;
         memcpy(x + inside[i] * C, t.x + i * C, C * sizeof *x);
     }
-    forms_within(&t, rows_in_order(fixture_run_on(&u, "naive", 1, x), inside, 35, C), hilo_tolerance(&t.problem));
+    forms_within(&t, rows_in_order(fixture_run_on(&u, "naive", 1, x), inside, 35, C), property_tolerance(&t.problem));
 }
 
 /* HiLo, Sec. A.3: windows of 3 to 6 of Tab. 8 do not divide 14.  On images, masking the keys of the padding changes
@@ -333,7 +333,7 @@ TESTS(hilo_commutes_only_with_permutations_that_keep_windows, COUNT(orders))
     }
     const real *y = rows_in_order(fixture_run(&t, "naive", 1), order, N, C);
     t.x = rows_in_order(t.x, order, N, C);
-    if (orders[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
+    if (orders[_i].same) forms_within(&t, y, property_tolerance(&t.problem));
     for (size_t f = 0; f < COUNT(forms) && !orders[_i].same; f++)
         beyond(forms[f], relative_difference(fixture_run(&t, forms[f], 1), y, N * C), 0.1);
 }
@@ -360,7 +360,7 @@ TEST(heads_have_no_order_in_their_branch)
             real *w = fixture_tensor(&t, projection[n]) + row * b;
             memcpy(w, rows_in_order(w, order, b, 1), b * sizeof *w);
         }
-    forms_within(&t, y, hilo_tolerance(&t.problem));
+    forms_within(&t, y, property_tolerance(&t.problem));
 }
 
 /* ---- frequencies ----------------------------------------------------------- */
@@ -448,7 +448,7 @@ TEST(hifi_is_no_high_pass)
     linear_map(v, C, t.x, C, fixture_tensor(&t, "h_qkv") + 2 * C * C, fixture_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
     linear_map(y, C, v, C, fixture_tensor(&t, "h_proj"), fixture_tensor(&t, "h_proj_b"), 1, C, C);
     for (size_t i = 0; i < N * C; i++) expected[i] = y[i % C];
-    forms_within(&t, expected, hilo_tolerance(&t.problem));
+    forms_within(&t, expected, property_tolerance(&t.problem));
 }
 
 /* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9 (trained networks): with random weights Hi-Fi has more energy above half the band

@@ -166,43 +166,19 @@ TEST(tensors_beyond_4_gib_are_read)
 
 /* ---- Invalid files ---- */
 
-/* Reads a file of these bytes and `more` zeros; returns true if its tensors are valid, false if they are rejected, with
- * little memory.  Frees all memory. */
-static bool is_read(const void *bytes, size_t count, off_t more)
+static void is_rejected(const void *bytes, size_t count, off_t more)
 {
     struct tensors list = {.count = 77};
-    double sum = 0;
     size_t before = memory_in_use();
     file_write("file", bytes, count);
     ck_assert(!more || truncate("file", (off_t)count + more) == 0);
     memory_reset_peak();
-    status s = safetensors_read(&list, "file");
-    if (s.code) {
-        rejected(s, STATUS_BAD_INPUT, "");
-        ck_assert_uint_lt(memory_peak() - before, 65536);
-        ck_assert_str_ne(s.message, "");
-        ck_assert(list.count == 0 && !list.tensor);
-    }
-    for (size_t i = 0; i < list.count; i++) {
-        const struct tensor *t = &list.tensor[i];
-        size_t entries = 1;
-        ck_assert(t->axes >= 0 && t->axes <= TENSOR_AXES);
-        for (int a = 0; a < t->axes; a++) entries *= t->size[a];
-        ck_assert_uint_gt(entries, 0);
-        ck_assert_uint_eq(entries, t->count);
-        for (size_t n = 0; n < entries; n++) sum += (double)t->data[n];
-        sum += (double)strlen(t->name);
-        for (size_t j = 0; j < i; j++) ck_assert_str_ne(list.tensor[j].name, t->name);
-    }
-    ck_assert(isnan(sum) || sum <= HUGE_VAL);
-    ck_assert_uint_le(memory_in_use() - before, 16384);
-    tensors_release(&list);
-    ck_assert_uint_eq(memory_in_use(), before);
-    return !s.code;
+    rejected(safetensors_read(&list, "file"), STATUS_BAD_INPUT, "");
+    ck_assert_uint_lt(memory_peak() - before, 65536);
+    ck_assert(list.count == 0 && !list.tensor && memory_in_use() == before);
 }
 
-/* With any bit inverted, a file is rejected or valid (a name may change).  A truncated file and a header that claims
- * too much are errors and take no memory. */
+/* A truncated file and a header that claims too much are errors and take no memory; test_fuzz.c inverts each bit. */
 TEST(damaged_files_do_no_harm)
 {
     static const struct { const char *bytes; off_t data; } claims[] = {
@@ -213,7 +189,7 @@ TEST(damaged_files_do_no_harm)
     struct tensors list = small_list();
     struct safetensors opened;
     unsigned char bytes[512] = {0};
-    size_t accepted = 0, before = memory_in_use();
+    size_t before = memory_in_use();
     succeeds(safetensors_write("file", list.tensor, list.count));
     succeeds(safetensors_open(&opened, "file"));
     size_t whole = file_read("file", bytes, sizeof bytes - 1);
@@ -223,15 +199,9 @@ TEST(damaged_files_do_no_harm)
     tensors_release(&list);
 
     for (size_t n = 0; n < COUNT(claims); n++)
-        ck_assert(!is_read(claims[n].bytes, 8 + strlen(claims[n].bytes + 8), claims[n].data));
-    for (size_t n = 0; n <= whole + 1; n++) ck_assert_int_eq(is_read(bytes, n, 0), n == whole);
-    for (size_t bit = 0; bit < 8 * whole; bit++) {
-        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        accepted += is_read(bytes, whole, 0);
-        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-    }
-    printf("    %zu bits inverted one at a time, %zu files rejected\n", 8 * whole, 8 * whole - accepted);
-    ck_assert_uint_lt(accepted, 8 * whole);
+        is_rejected(claims[n].bytes, 8 + strlen(claims[n].bytes + 8), claims[n].data);
+    for (size_t n = 0; n <= whole + 1; n++)
+        if (n != whole) is_rejected(bytes, n, 0);
 }
 
 /* ---- Writing ---- */

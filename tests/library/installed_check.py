@@ -26,6 +26,9 @@ from hashlib import sha256
 import numpy
 import twicetold
 
+sys.path[0] += "/.."                       # tests/
+from support.suite import write_tensors
+
 test, build, precision = sys.argv[1:]
 dtype = numpy.dtype(precision)
 program = build + "/twicetold"
@@ -43,25 +46,15 @@ def read(path):
             for name, t in header.items()}, metadata
 
 
-def write(path, tensors):
-    header, data = {}, b""
-    for name, t in tensors.items():
-        kind = {4: "F32", 8: "F64"}[t.itemsize]
-        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [len(data), len(data) + t.nbytes]}
-        data += t.tobytes()
-    text = json.dumps(header).encode()
-    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 def run(*words, **more):
     return subprocess.run(words, capture_output=True, text=True, **more)
 
 
 def apply(operator, words, tensors):
     """y of `twicetold apply`, or its error."""
-    write("in.safetensors", tensors)
-    ran = run(program, "apply", operator, *words, "in.safetensors", "-o", "out.safetensors")
-    return ran.stderr.strip() if ran.returncode else read("out.safetensors")[0]["y"]
+    numpy.savez("program.npz", **tensors)
+    ran = run(program, "apply", operator, *words, "program.npz", "-o", "y.npy")
+    return ran.stderr.strip() if ran.returncode else numpy.load("y.npy")
 
 
 def keyword_of(option):
@@ -388,13 +381,12 @@ def networks():
     given = {**keywords(words), "dtype": dtype}
     weights = {name: t.astype(dtype) for name, t in golden.items() if "." in name}
     x = golden["x"].astype(dtype)
-    write("w.safetensors", weights)
-    write("x.safetensors", {"x": x})
+    write_tensors("w.safetensors", {name: (t.shape, t.ravel()) for name, t in weights.items()}, "F" + precision[5:])
+    numpy.save("x.npy", x)
 
     def program_says(*source):
-        run(program, "network", name, *words, *source, "--input", "x.safetensors", "--stages", "-o", "y.safetensors",
-            check=True)
-        return read("y.safetensors")[0]
+        run(program, "network", name, *words, *source, "--input", "x.npy", "--stages", "-o", "y.npz", check=True)
+        return numpy.load("y.npz")
 
     expected = program_says("--weights", "w.safetensors")
     for source in weights, "w.safetensors":

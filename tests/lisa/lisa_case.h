@@ -1,4 +1,4 @@
-/* lisa_case.h -- shared by the tests of LiSA: one head, a whole problem, the tolerance
+/* lisa_case.h -- shared by the tests of LiSA: one head, a whole problem
  *
  * A head has small integers, on which the naive cores are exact.  Arrays live until the test ends. */
 
@@ -175,114 +175,9 @@ static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 5 + Ba", eq5_biased}, {"Eq. 10 local", eq10_local},
 };
 
-/* ---- a whole problem ------------------------------------------------- */
-
-static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
-
-struct sizes {
-    const char *grid;
-    size_t c, h, D, B;
-    bool bare;                  /* without b_qkv, w_o and b_o */
-};
-
-/* The option for a kernel of 3 on every axis if the equation is local, else "". */
-static inline const char *local_kernel(const char *word, const char *place)
-{
-    static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
-    grid g;
-    succeeds(grid_parse(&g, place));
-    return strstr(word, "local") ? kernels[g.axes - 1] : "";
-}
-
-static inline struct fixture lisa_fixture(const struct sizes *z, const char *word)
-{
-    char options[120], latents[24], without[24];
-    snprintf(options, sizeof options, "--grid %s --equation %ld --heads %zu%s", z->grid, strtol(word, NULL, 10),
-             z->h, local_kernel(word, z->grid));
-    snprintf(latents, sizeof latents, "D=%zu", z->D);
-    snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
-    return fixture(options, &lisa, z->B, z->c * z->h, latents, without);
-}
-
 static inline struct lisa_problem resolved(const struct problem *p)
 {
     struct lisa_problem l;
     succeeds(lisa.resolve(&l, p));
     return l;
-}
-
-static inline real *projected(const struct lisa_problem *l, const real *x)
-{
-    size_t C = l->heads.C, tokens = l->heads.B * l->heads.N;
-    real *qkv = zeros(tokens * 3 * C);
-    linear_map(qkv, 3 * C, x, C, l->heads.w_qkv, l->heads.b_qkv, tokens, C, 3 * C);
-    return qkv;
-}
-
-/* The largest Euclidean norm of a column of a table [rows][columns]; 0 without a table. */
-static inline double largest_column(const real *a, size_t rows, size_t columns)
-{
-    double worst = 0;
-    for (size_t col = 0; a && col < columns; col++) {
-        double squares = 0;
-        for (size_t r = 0; r < rows; r++) squares += pow((double)a[r * columns + col], 2);
-        worst = fmax(worst, sqrt(squares));
-    }
-    return worst;
-}
-
-/* R estimates the size of y for random parameters: their signs are independent, so squares add; |q_i| = |k_n| = 1.  w
- * also stands for the tables of Eq. 5-7.  |e|, |w| and |Ba| are the largest column norms, |w_o| is the largest row norm
- * (at least 1); V, |Bb| and |b_o| are the largest entries:
- *
- *     Eq. 4      R = |e| V
- *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
- *
- * and with an output projection |w_o| R + |b_o|. */
-static inline double natural_size(const struct problem *p, const real *x)
-{
-    const struct lisa_problem l = resolved(p);
-    size_t N = l.heads.N, P = l.grid.offsets, C = l.heads.C, c = l.heads.c, D = l.D;
-    const real *qkv = projected(&l, x);
-    double R, V = 0, mixed = 1;
-
-    for (size_t t = 0; t < l.heads.B * N; t++) V = fmax(V, largest(qkv + (3 * t + 2) * C, C));
-
-    if (l.e) R = largest_column(l.e, P, l.e_columns) * V;
-    else {
-        double a = l.wa ? largest_column(l.wa, l.M, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
-        double b = l.wb ? largest_column(l.wb, l.M, D) : largest_column(l.eb, P, D);
-        R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
-    }
-
-    for (size_t o = 0; l.heads.w_o && o < C; o++) mixed = fmax(mixed, largest_column(l.heads.w_o + o * C, C, 1));
-    return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
-}
-
-/* Error of a result of this size after this many roundings.  Independent roundings of mean zero exceed
- * 8 sqrt(roundings) u with a probability of at most 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
- * thm 2.4). */
-static inline double rounding_error(double roundings, double of_size)
-{
-    return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
-}
-
-/* Probabilistic bound (roundoff.h) of the largest difference of two forms from the same q, k and v.  The longest path
- * through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution has three FFTs of M
- * points and a product.  The squares of a butterfly are 5 + 1 + 1, log2 M times: a complex product errs by at most
- * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u.  They are
- * doubled, as two signals share a transform.  There are two convolutions, and padding at most quadruples each axis: 2
- * (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
-static inline double tolerance(const struct problem *p, const real *x)
-{
-    const struct lisa_problem l = resolved(p);
-    double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, C = (double)l.heads.C;
-    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * l.grid.axes) + 20;
-    return rounding_error(roundings, natural_size(p, x));
-}
-
-static inline double relative_tolerance(struct fixture *t)
-{
-    if (!t->y) t->y = fixture_run(t, "naive", 1);
-    return tolerance(&t->problem, t->x) / largest(t->y, t->outputs);
 }

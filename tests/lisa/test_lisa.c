@@ -123,39 +123,6 @@ static double stated(const struct problem *p, const struct form *form)
     return tensors + others;
 }
 
-/* The growth of rounding errors of the projection: the largest |x| |w| + |b| relative to the result; that of q and k
- * counts twice.  q and k are measured per token, as each is divided by its length; v per channel. */
-static double projection_growth(const struct problem *p, const real *x)
-{
-    struct lisa_problem l = resolved(p);
-    size_t C = l.heads.C, c = l.heads.c, N = l.heads.N, tokens = l.heads.B * N;
-    real *qkv = projected(&l, x);
-    l.heads.w_qkv = absolute(l.heads.w_qkv, 3 * C * C);
-    if (l.heads.b_qkv) l.heads.b_qkv = absolute(l.heads.b_qkv, 3 * C);
-    real *most = projected(&l, absolute(x, tokens * C));
-
-    double growth = 0, values = 0;
-    for (size_t part = 0; part < tokens * 3 * C; part += c)
-        if (part % (3 * C) < 2 * C)     /* NOLINT(clang-analyzer-core.DivideZero): C is a size, and no size is 0 */
-            growth = fmax(growth, largest_column(most + part, c, 1) / largest_column(qkv + part, c, 1));
-    for (size_t image = 0; image < tokens; image += N) {
-        real *v = zeros(N * C), *most_v = zeros(N * C);
-        head_gather(v, qkv + (image * 3 + 2) * C, 3 * C, N, C);
-        head_gather(most_v, most + (image * 3 + 2) * C, 3 * C, N, C);
-        values = fmax(values, largest_column(most_v, N, C) / largest_column(v, N, C));
-    }
-    return 2 * growth + values;
-}
-
-/* PyTorch projects x itself: C + c + 5 more roundings, for projecting and normalising, with the growth above. */
-static double golden_tolerance(struct fixture *t)
-{
-    const struct lisa_problem l = resolved(&t->problem);
-    double grown = natural_size(&t->problem, t->x) * projection_growth(&t->problem, t->x);
-    double projecting = rounding_error((double)(l.heads.C + l.heads.c) + 5, grown);
-    return relative_tolerance(t) + projecting / largest(t->y, t->outputs);
-}
-
 /* A layer of four tokens and one channel: q = 1, k = sign(x - 2.5), v = x, B^a = 1; every form must give `expected`. */
 static void by_hand(const char *title, const char *options, const char *key, const real *a, const char *value,
                     const real *b, const real *expected)
@@ -241,11 +208,11 @@ TESTS(large_kernels_use_transforms, COUNT(windows) - 1)
 }
 
 /* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a uses only column a of e [P,h], as if it were e [P,1].  Tolerance: zero
- * in the naive form, twice that of lisa_case.h in the others. */
+ * in the naive form, twice that of two forms in the others. */
 TEST(heads_may_have_their_own_rpe)
 {
-    static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
-    struct fixture shared = lisa_fixture(&z, "4"), each = shared;
+    struct fixture shared = fixture("--grid 3x4 --equation 4 --heads 3", &lisa, 2, 9, "", "b_qkv w_o b_o");
+    struct fixture each = shared;
     size_t C = 9, h = 3, P = shared.problem.grid.offsets;
     real *own = normal(3, P * h), *column = fixture_tensor(&shared, "e");
 
@@ -261,8 +228,8 @@ TEST(heads_may_have_their_own_rpe)
         for (size_t a = 0; a < h; a++) {
             for (size_t r = 0; r < P; r++) column[r] = own[r * h + a];
             real *y = fixture_run(&each, form->name, 2), *y_shared = fixture_run(&shared, form->name, 2);
-            double each_one = tolerance(&each.problem, each.x), all = tolerance(&shared.problem, shared.x);
-            double allowed = f == 0 ? 0 : 2 * fmax(each_one, all), error = 0, others = 0;
+            double allowed = f == 0 ? 0 : 2 * property_tolerance(&each.problem) * largest(y, each.outputs);
+            double error = 0, others = 0;
             for (size_t i = 0; i < each.outputs; i++) {
                 double difference = fabs((double)y[i] - (double)y_shared[i]);
                 ck_assert(!isnan(difference));
@@ -299,9 +266,8 @@ TEST(appendix_b_has_two_readings)
     beyond("the readings", largest_difference(zero, bins, 24), 0.2);
 }
 
-/* The rules zeros and spectrum keep the sum of a kernel, and change nothing on the same grid.  With zeros, a wave below
- * the coarse grid's band limit stays that wave, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for
- * an entry. */
+/* The rules zeros and spectrum keep the sum of a kernel, and change nothing on the same grid.  Tolerance: 4 N roundings
+ * for a sum, 64 for an entry. */
 TESTS(resampled_kernels_keep_their_sum, 6)
 {
     static const struct { const char *from, *to; } step[] = {
@@ -310,22 +276,7 @@ TESTS(resampled_kernels_keep_their_sum, 6)
     grid from, to;
     succeeds(grid_parse(&from, step[_i].from));
     succeeds(grid_parse(&to, step[_i].to));
-    real *kernel = uniform(7, from.tokens, -1, 1), *wave = zeros(from.tokens), *expected = zeros(to.tokens);
-    for (int fine = 0; fine < 2; fine++) {
-        const grid *g = fine ? &to : &from;
-        for (size_t n = 0; n < g->tokens; n++) {
-            size_t at[GRID_AXES];
-            double turns = 0.1;
-            grid_coordinates(at, g, n);
-            for (int a = 0; a < g->axes; a++)
-                turns += (double)(((from.size[a] - 1) / 2 - (size_t)(a == 1 && from.size[a] > 4)) * at[a] % g->size[a])
-                         / (double)g->size[a];
-            *(fine ? expected + n : wave + n) = (real)(cos(2 * 3.14159265358979323846 * turns)
-                                                       * (fine ? (double)from.tokens / (double)to.tokens : 1));
-        }
-    }
-    within("the wave", largest_difference(on_another_grid(wave, step[_i].from, step[_i].to, REGRID_ZEROS), expected,
-                                          to.tokens), 64 * UNIT_ROUNDOFF);
+    real *kernel = uniform(7, from.tokens, -1, 1);
     for (enum regrid_rule rule = REGRID_ZEROS; rule <= REGRID_SPECTRUM; rule++) {
         real *y = on_another_grid(kernel, step[_i].from, step[_i].to, rule);
         double before = 0, after = 0;
@@ -382,11 +333,10 @@ TEST(impossible_resampling_is_an_error)
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &lisa, .fixture_tolerance = relative_tolerance, .golden_fixture = golden_tolerance,
-        .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes,
-        .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+        .operator = &lisa, .golden = true, .variants = variants, .variants_without = variants_without, .join = join,
+        .sizes = sizes, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
     };
-    static const struct battery local = {.operator = &lisa, .fixture_tolerance = relative_tolerance, .sizes = windows};
+    static const struct battery local = {.operator = &lisa, .sizes = windows};
     Suite *suite = suite_of_tests("LiSA");
     add_battery(suite, &tables);
     add_battery(suite, &local);

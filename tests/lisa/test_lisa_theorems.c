@@ -283,9 +283,13 @@ TESTS(output_is_linear_in_the_query, COUNT(equations))
  * of two, which do not round. */
 TESTS(scale_of_query_and_key_has_no_effect, COUNT(equations))
 {
-    static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
-    struct fixture t = lisa_fixture(&z, equation_word[_i]);
+    static const char *const options[] = {
+        "--equation 4", "--equation 5", "--equation 6", "--equation 7", "", "--equation 5", "--kernel 3x3",
+    };
+    char words[64];
     size_t C = 6;
+    snprintf(words, sizeof words, "--grid 3x4 --heads 2 %s", options[_i]);
+    struct fixture t = fixture(words, &lisa, 1, C, "D=2", _i == 5 ? "" : "ba");
     real *y = fixture_run(&t, "naive", 1), *w = fixture_tensor(&t, "w_qkv"), *b = fixture_tensor(&t, "b_qkv");
     for (size_t row = 0; row < 2 * C; row++) {
         for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
@@ -403,35 +407,6 @@ TESTS(lambda_and_involution_are_cases_of_the_second_term, 2)
     for (size_t at = 0; at < N * P; at++) mirrored[at] = kappa[at / P * P + opposite(&o, at % P)];
     equal(term(&o, false, true), convolved_by_token(&o, kappa), N * c);
     unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
-}
-
-/* LiSA, Tab. 3c: local kernels of edge 2 r + 1 equal Eq. 7 with reversed tables that are zero beyond r: tables are
- * indexed by j - i, kernels by i - n.  With r = 5 no table entry is zeroed. */
-TESTS(local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 5)
-{
-    struct case_head o = integer_head("5x6", 3, 2), local = o;
-    ptrdiff_t r = _i + 1;
-    local.eac = copy(o.eac, o.P * o.c * o.D);
-    local.eb = copy(o.eb, o.P * o.D);
-    for (ptrdiff_t dy = -4; dy <= 4; dy++)
-        for (ptrdiff_t dx = -5; dx <= 5; dx++) {
-            size_t entry = (size_t)((dy + 4) * 11 + dx + 5);
-            if (labs((long)dy) <= r && labs((long)dx) <= r) continue;
-            memset(local.eac + entry * o.c * o.D, 0, o.c * o.D * sizeof *o.eac);
-            memset(local.eb + entry * o.D, 0, o.D * sizeof *o.eb);
-        }
-    give_window(&o, 2 * (size_t)r + 1);
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t n = 0; n < o.N; n++) {
-            size_t m = window_entry(&o.window, &o.grid, i, n), entry = grid_offset(&o.grid, i, n);
-            if (m == o.window.tokens) continue;
-            memcpy(o.la + m * o.c * o.D, o.eac + entry * o.c * o.D, o.c * o.D * sizeof *o.la);
-            memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
-        }
-    equal(eq7(&local), eq10_local(&o), o.N * o.c);
-    if (r < 5) unequal(eq7(&o), eq10_local(&o), o.N * o.c);
-    o.la = rows_reversed(o.la, o.window.tokens, o.c * o.D);
-    unequal(eq7(&local), eq10_local(&o), o.N * o.c);
 }
 
 /* a [N][columns], moved from its grid to the first corner of a larger one; zeros elsewhere. */
@@ -758,6 +733,10 @@ static real *interpolated(const grid *fine, const grid *g, const real *w)
 static const struct { const char *coarse, *fine; } resolution[] = {
     {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
 };
+
+/* Error of a result of this size after this many roundings.  Independent roundings of mean zero exceed
+ * 8 sqrt(roundings) u with a probability of at most 2 exp(-32) (roundoff.h). */
+static double rounding_error(double roundings, double of_size) { return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size; }
 
 /* Each wave errs by 40 u on each grid, as its phase is reduced to one turn per axis; it is transformed twice. */
 static double resampling_error(const grid *fine)

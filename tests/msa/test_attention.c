@@ -440,36 +440,6 @@ TESTS(weights_sum_to_one, FORMS)
     within(form_name[_i], apart(&x, form[_i](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
 }
 
-/* Exact: weights are 2^0 = 1, sums of small integers are exact, and only the division rounds. */
-TEST(equal_scores_give_the_mean)
-{
-    static const size_t keys[] = {1, 2, 63, 64, 65, 300};
-    for (size_t n = 0; n < COUNT(keys); n++) {
-        struct arrays x = arrays(5, keys[n], 9, 9);
-        x.q = zeros(x.queries * x.stride);
-        x.v = integers(7, x.keys * x.stride, 100);
-        real *y = tiled(&x);
-        for (size_t c = 0; c < x.channels; c++) {
-            real sum = 0;
-            for (size_t j = 0; j < x.keys; j++) sum += x.v[j * x.stride + c];
-            for (size_t i = 0; i < x.queries; i++) ck_assert(y[i * x.channels + c] == sum / (real)x.keys);
-        }
-    }
-}
-
-/* A constant per query, added to all its scores, changes nothing.  The tolerance counts it as part of the score. */
-TESTS(a_constant_score_changes_nothing, FORMS)
-{
-    struct arrays x = arrays(40, 130, 8, 8), z = x;
-    z.r = zeros(x.queries * x.keys);
-    for (size_t i = 0; i < x.queries; i++)
-        for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
-    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-    for (size_t i = 0; i < x.queries; i++)
-        for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
-    beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-}
-
 /* The largest score, of the first or last key, has all the weight, also if all scores are far below 0 (keys from -300
  * on).  The other weights, at most exp(-500), change no bit. */
 TESTS(large_scores_do_not_overflow, FORMS)

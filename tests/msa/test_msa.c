@@ -53,7 +53,7 @@ TESTS(shifted_windows_by_coordinates, COUNT(plane))
         real *y = by_coordinates(&u, H, W, 2, s, shift);
         for (size_t f = 0; f < COUNT(forms); f++) {
             real *shifted = fixture_run(&u, forms[f], 1), *not = fixture_run(&t, forms[f], 1);
-            within(options, relative_difference(shifted, y, u.outputs), 2 * msa_tolerance(&u.problem));
+            within(options, relative_difference(shifted, y, u.outputs), 2 * property_tolerance(&u.problem));
             if (!shift) equal(shifted, not, u.outputs);
             else beyond("    than not shifted", relative_difference(shifted, not, u.outputs), 0.01);
         }
@@ -79,7 +79,7 @@ TEST(a_ghost_head_of_zeros_leaves_the_weights)
         real *y = fixture_run(&plain, forms[f], 1), *order = fixture_run(&modulo, forms[f], 1), *back = zeros(N * C);
         for (size_t i = 0; i < N; i++)
             for (size_t ch = 0; ch < C; ch++) back[i * C + ch % h * (C / h) + ch / h] = order[i * C + ch];
-        double tolerance = 2 * msa_tolerance(&plain.problem);
+        double tolerance = 2 * property_tolerance(&plain.problem);
         within("by block", relative_difference(fixture_run(&block, forms[f], 1), y, N * C), tolerance);
         within("modulo", relative_difference(back, y, N * C), tolerance);
         beyond("    not in order", relative_difference(order, y, N * C), 0.01);

@@ -214,10 +214,12 @@ TESTS(products_end_at_the_largest_int, COUNT(ends))
     }
 }
 
+static const char *const grids[] = {"", "4", "4x4", "4x4x4"};
+
 /* Creates a problem with the operator's required options and one option with this value. */
 static status with_value(const struct declaration *d, const struct option *tested, const char *value)
 {
-    static const char *const grids[] = {"", "4", "4x4", "4x4x4"}, *const odd[] = {"", "3", "3x3", "3x3x3"};
+    static const char *const odd[] = {"", "3", "3x3", "3x3x3"};
     const char *word[32];
     char name[16][32];
     int words = 0, axes = 1;
@@ -235,7 +237,7 @@ static status with_value(const struct declaration *d, const struct option *teste
 }
 
 /* Every numeric option of every operator and layer accepts its limits and rejects numbers beyond: the next integer, or
- * for reals 2 |limit| + 1. */
+ * for reals 2 |limit| + 1.  A grid of fewer or more axes is an error, and so is an unknown word. */
 TEST(options_end_at_their_limits)
 {
     const struct declaration *d;
@@ -246,6 +248,9 @@ TEST(options_end_at_their_limits)
             const double below = whole ? o->low - 1 : -2 * fabs(o->low) - 1;
             const double above = whole ? o->high + 1 : 2 * fabs(o->high) + 1;
             char text[40];
+            for (int a = 1; o->kind == OPTION_GRID && a <= 3; a++)
+                if (a < o->low || a > o->high) rejected(with_value(d, o, grids[a]), STATUS_BAD_INPUT, "--grid");
+            if (o->choices) rejected(with_value(d, o, "no-such-word"), STATUS_BAD_INPUT, "expected one of");
             if (!whole && o->kind != OPTION_REAL) continue;
             for (int end = 0; end < 2; end++) {
                 snprintf(text, sizeof text, "%.17g", end ? o->high : o->low);

@@ -14,17 +14,6 @@ static struct sra_problem resolved(const struct problem *p)
     return z;
 }
 
-/* Probabilistic bound of the largest error, relative to the largest entry of y (roundoff.h).  An entry of the reduced
- * plane sums s^2 C products, the norm C squares, a key C products, a score c products.  The absolute error of a score
- * is the relative error of its weight.  M weights and M products are summed.  The exponential, the scale and the
- * divisions count 10.  Together 8 (s sqrt(C) + 2 sqrt(C) + sqrt(c) + 2 sqrt(M) + 10) u. */
-static double tolerance(const struct problem *p)
-{
-    struct sra_problem z = resolved(p);
-    double C = sqrt((double)z.C), convolution = z.s > 1 ? (double)(z.s + 1) * C : 0;
-    return 8 * (convolution + C + sqrt((double)z.c) + 2 * sqrt((double)z.M) + 10) * UNIT_ROUNDOFF;
-}
-
 /* The convolution of the plain form counts as a projection. */
 static double projections(const struct problem *p, const struct form *form)
 {
@@ -143,10 +132,10 @@ TEST(bias_of_the_keys_has_no_effect)
         memcpy(b_kv, normal(7, 16), 16 * sizeof *b_kv);
         for (size_t i = 0; i < t.outputs; i++) expected[i] += b_kv[8 + i % 8];
         double apart = relative_difference(fixture_run(&t, forms[f], 1), expected, t.outputs);
-        within(forms[f], apart, 4 * tolerance(&t.problem));
+        within(forms[f], apart, 4 * property_tolerance(&t.problem));
         b_q[0] += 1;
         double moved = relative_difference(fixture_run(&t, forms[f], 1), expected, t.outputs);
-        beyond("    a bias of the query", moved, 4 * tolerance(&t.problem));
+        beyond("    a bias of the query", moved, 4 * property_tolerance(&t.problem));
     }
 }
 
@@ -162,7 +151,7 @@ TEST(fast_form_holds_one_chunk_of_images)
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &sra, .tolerance = tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .operator = &sra, .golden = true, .sizes = sizes,
         .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };

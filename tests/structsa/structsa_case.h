@@ -1,4 +1,4 @@
-/* structsa_case.h -- one head for tests of StructSA, and the tolerance of a whole problem
+/* structsa_case.h -- one head for tests of StructSA, and its tolerance
  *
  * A head has all arrays of the naive cores (naive/structsa.h), random or of small integers.  Arrays live until the test
  * ends. */
@@ -180,12 +180,4 @@ static inline double head_tolerance(const struct case_head *h)
     const struct structsa_problem *params = &h->params;
     return structsa_tolerance((double)params->M, (double)params->Mv, (double)params->heads.c,
                               (double)(params->J * params->D), 1);
-}
-
-static inline double problem_tolerance(const struct problem *p)
-{
-    struct structsa_problem params;
-    succeeds(structsa.resolve(&params, p));
-    return structsa_tolerance((double)params.M, (double)params.Mv, (double)params.heads.c,
-                              (double)(params.J * params.D), (double)params.scale);
 }

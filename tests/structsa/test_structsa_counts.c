@@ -201,7 +201,7 @@ TESTS(windows_of_tab_6b_cost_their_entries, COUNT(tab_6b))
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &structsa, .tolerance = problem_tolerance, .variants = variants, .join = options_of_equation,
+        .operator = &structsa, .variants = variants, .join = options_of_equation,
         .counted = counted, .memory = memory, .stated = stated, .growth = growth,
     };
     return run_battery("StructSA, counts", &tables);

@@ -43,11 +43,6 @@ static struct fixture fixture_case(const char **options, const struct battery *b
     return fixture(all, b->operator, row->batch, row->channels, row->sizes, without);
 }
 
-static double tolerance_of(const struct battery *b, struct fixture *t)
-{
-    return b->fixture_tolerance ? b->fixture_tolerance(t) : b->tolerance(&t->problem);
-}
-
 double counted_run(const struct fixture *t, const char *form, real *y)
 {
     struct plan plan;
@@ -67,13 +62,12 @@ double plan_bytes(const struct declaration *d, const struct form *form)
     return line_bytes((double)d->resolved) + line_bytes((double)form->state);
 }
 
-/* Tolerance: the operator's for the largest difference, roundoff.h's for the root mean square. */
 START_TEST(forms_agree)
 {
     const struct battery *b = operator_of(_i);
     const char *options;
     struct fixture t = fixture_case(&options, b, b->sizes, _i);
-    property_one_function(&t, options, tolerance_of(b, &t));
+    property_one_function(&t, options, property_tolerance(&t.problem));
 }
 
 /* Every form gives PyTorch's y, computed in float64. */
@@ -84,9 +78,7 @@ START_TEST(golden_vectors)
     struct golden g;
     golden_read(&g, b->operator, path, "y_expected");
     own_parameters(&g.problem);
-    struct fixture t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
-                        .outputs = g.expected->count};
-    golden_holds(&g, path, b->golden_fixture ? b->golden_fixture(&t) : b->golden_tolerance * tolerance_of(b, &t));
+    golden_holds(&g, path, property_tolerance(&g.problem));
     golden_close(&g);
 }
 
@@ -126,7 +118,7 @@ START_TEST(forms_multiply_as_their_formulas_say)
         printf("    %-60s %-5s %10.0f multiplications\n", options, *name, counted);
         ck_assert(counted > 0);
         ck_assert(counted + projections == form_multiply_adds(form, &t.problem));
-        within("y", relative_difference(y, fixture_run(&t, *name, 1), t.outputs), tolerance_of(b, &t));
+        within("y", relative_difference(y, fixture_run(&t, *name, 1), t.outputs), property_tolerance(&t.problem));
     }
 }
 
@@ -177,7 +169,7 @@ void add_battery(Suite *suite, const struct battery *b)
     TCase *forms = add_case(suite, "forms"), *vectors = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
-    if (b->golden_tolerance || b->golden_fixture)
+    if (b->golden)
         tcase_add_loop_test(vectors, golden_vectors, first, first + find_golden(&golden[battery_count], b));
     batteries[battery_count++] = b;
     tcase_add_loop_test(forms, forms_agree, first, first + v * ROWS(b->sizes));

@@ -25,10 +25,7 @@ struct battery_growth {
 
 struct battery {
     const struct declaration *operator;
-    double (*tolerance)(const struct problem *p);       /* largest difference of two forms over the largest entry */
-    double (*fixture_tolerance)(struct fixture *t);     /* replaces it if it depends on x or y */
-    double golden_tolerance;                            /* of golden vectors, in units of `tolerance`; 0: no tests */
-    double (*golden_fixture)(struct fixture *t);        /* replaces it; t->y is PyTorch's */
+    bool golden;                                        /* there are golden vectors */
     const char *const *variants;                        /* options appended to each row; NULL: none */
     const char *const *variants_without;                /* added to `without` for each variant */
     void (*join)(char *all, size_t size, const char *options, const char *variant);     /* NULL: with a blank */

@@ -194,6 +194,14 @@ double fixture_difference(struct fixture *t, const char *form, int threads)
     return relative_difference(fixture_run(t, form, threads), t->y, t->outputs);
 }
 
+double property_tolerance(const struct problem *p)
+{
+    const struct form *form;
+    double most = 0;
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
+    return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
+}
+
 const char *fault_forms_equal(const struct fixture *t, const real *y)
 {
     const char *wrong = NULL;

@@ -44,6 +44,7 @@ struct fixture {
     real *x, *y;                /* y of the naive form, NULL until it ran */
     size_t inputs, outputs;
     bool sharp;                 /* large logits: few rows carry the error (roundoff.h) */
+    const struct form *(*form_at)(const struct declaration *d, int at);     /* of properties.h; NULL: all forms */
     const real *exact_for;      /* the y for which `exact` and `sensitivity` hold */
     double *exact, sensitivity;
 };
@@ -59,6 +60,9 @@ real *fixture_run_on(const struct fixture *t, const char *form, int threads, con
 
 /* Largest difference from the naive form's y, over its largest entry. */
 double fixture_difference(struct fixture *t, const char *form, int threads);
+
+/* Tolerance for two forms of any operator, over the largest entry (derived in test_properties.c). */
+double property_tolerance(const struct problem *p);
 
 /* Fails unless every form of the operator, on one thread, gives y: exactly, or within a tolerance relative to the
  * largest entry of y. */

@@ -6,7 +6,7 @@
 
 static const struct form *form_at(const struct fixture *t, int f)
 {
-    return operator_form_at(t->problem.declaration, f);
+    return (t->form_at ? t->form_at : operator_form_at)(t->problem.declaration, f);
 }
 
 real *parameters_of(const struct problem *p)
@@ -26,14 +26,6 @@ void set_parameters(const struct problem *p, const real *all, real factor)
         for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
 }
 
-double property_tolerance(const struct problem *p)
-{
-    const struct form *form;
-    double most = 0;
-    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
-    return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
-}
-
 double version_tolerance(const struct problem *p, const struct form *version)
 {
     return property_tolerance(p) + 32 * sqrt(4) * form_rounding(version);
@@ -46,7 +38,7 @@ void property_one_function(struct fixture *t, const char *what, double tolerance
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
                      threads == 1 ? "" : "s");
-            fixture_holds(t, line, form_at(t, f)->name, threads, tolerance);
+            form_holds(t, line, form_at(t, f), threads, tolerance);
         }
     ck_assert(largest(t->y, t->outputs) > 0);
 }
@@ -154,14 +146,14 @@ void property_nan_is_seen(const struct fixture *t)
         touched[entry] = (real)NAN;
 
         for (int f = 0; form_at(t, f); f++) {
-            const char *name = form_at(t, f)->name;
-            real *y = fixture_run(t, name, 2), *y_moved = fixture_run_on(t, name, 2, moved);
-            real *y_nan = fixture_run_on(t, name, 2, touched);
+            const struct form *form = form_at(t, f);
+            real *y = run_form(&t->problem, form, 2, t->x), *y_moved = run_form(&t->problem, form, 2, moved);
+            real *y_nan = run_form(&t->problem, form, 2, touched);
             for (size_t i = 0; i < t->outputs; i++) {
                 bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
                 bool stays = !moves && same_bits(y + i, y_moved + i, 1);
-                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", name, i);
-                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", name, i);
+                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", form->name, i);
+                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", form->name, i);
             }
         }
     }

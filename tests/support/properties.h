@@ -6,10 +6,7 @@
 #pragma once
 #include "fixture.h"
 
-/* Tolerance for two forms of any operator, over the largest entry (derived in test_properties.c). */
-double property_tolerance(const struct problem *p);
-
-/* The same for a version of a CUDA kernel: on tensor cores a query, a key, a weight and a value of each product are
+/* Tolerance for a version of a CUDA kernel: on tensor cores a query, a key, a weight and a value of each product are
  * rounded to fewer digits. */
 double version_tolerance(const struct problem *p, const struct form *version);
 

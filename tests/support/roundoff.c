@@ -114,11 +114,6 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
     return chance(problem_output_count(p)) * kappa * sqrt(n) * UNIT_ROUNDOFF;
 }
 
-void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double safe)
-{
-    form_holds(t, what, operator_form(t->problem.declaration, form), threads, safe);
-}
-
 void form_holds(struct fixture *t, const char *what, const struct form *form, int threads, double safe)
 {
     const struct problem *p = &t->problem;

@@ -56,5 +56,4 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
 
 /* Fails unless a form is within both bounds: `safe`, relative to the largest entry of the naive form's y, and the
  * statistical one. */
-void fixture_holds(struct fixture *t, const char *what, const char *form, int threads, double safe);
 void form_holds(struct fixture *t, const char *what, const struct form *form, int threads, double safe);
