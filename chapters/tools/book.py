@@ -6,6 +6,7 @@
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py site FOLDER OUT [ADDRESS]       copy it for a static host, which has it at ADDRESS
+    book.py epub FOLDER OUT VERSION         pack it as an EPUB
     book.py slides BUILD                    draw and print BUILD/slides.pdf
     book.py notebooks FOLDER                write a notebook for each chapter (see notebooks.py)
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
@@ -21,6 +22,7 @@ COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
     'site': (browser.site, 2, 3),
+    'epub': (browser.make_epub, 3, 3),
     'slides': (paper.slides, 1, 1),
     'notebooks': (notebooks.notebooks, 1, 1),
     'browse': (lambda folder: browser.browse(folder, PAGES), 1, 1)}

@@ -4,8 +4,9 @@ browse() asks: does each page load without a message on the console, draw its pi
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
 their controls, to the pointer and to links? Do search, copy buttons and links to headings work? Each
 question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with the reason."""
-import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
-import pages
+import contextlib, functools, glob, html, json, os, posixpath, re, shutil, subprocess, tempfile, zipfile
+from xml.etree import ElementTree
+import epub, pages
 from check import answer
 from weave import Wrong, replace, suite_of, text_of
 
@@ -280,17 +281,31 @@ def missing():
     return None
 
 
+def cover(folder, out, width, height):
+    """A PNG with the title and the picture of all operators, which is in FOLDER/ours."""
+    with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
+        file.write('<body style="display: flex; flex-direction: column; justify-content: center; align-items: center; '
+                   f'gap: 2vh; margin: 0; height: 100vh; font: 64px serif">{pages.BOOK}<img src="ours/operators.svg" '
+                   'style="width: 90vw; max-height: 80vh">')
+        file.flush()
+        run(chromium(), f'--screenshot={os.path.realpath(out)}', f'--window-size={width},{height}', address(file.name))
+
+
+def make_epub(folder, out, version):
+    cover(folder, out + '.png', 1200, 1600)
+    epub.pack(folder, out, version, out + '.png')
+    os.remove(out + '.png')
+    print(out)
+
+
 def site(folder, out, home='/'):
     """Copies the bound book for a static host, which has it at HOME: with a picture for links, and a page for wrong
     addresses."""
-    program, cover, home = chromium(), text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/')
+    first, home = text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/')
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns('here', '*.pdf'), dirs_exist_ok=True)
     lost = re.sub('<main>.*</main>', '<main>\n<p>No page has this address. The search finds the others.</p>\n</main>',
-                  cover.replace('<head>', f'<head>\n<base href="{home}">'), flags=re.S)
-    replace(out + '/cover.html', f'<body style="font: 64px serif; text-align: center">{pages.BOOK}<p style="margin: 0">'
-            '<img src="ours/operators.svg" style="height: 540px">')
-    run(program, f'--screenshot={out}/cover.png', '--window-size=1200,630', address(out + '/cover.html'))
-    os.remove(out + '/cover.html')
+                  first.replace('<head>', f'<head>\n<base href="{home}">'), flags=re.S)
+    cover(out, out + '/cover.png', 1200, 630)
     head = f'<meta property="og:image" content="{home}cover.png">\n</head>'
     for page in glob.glob(out + '/*.html'):
         replace(page, text_of(page).replace('</head>', head, 1))
@@ -310,6 +325,44 @@ def site_is_whole(folder):
     return answer('the site: it has a picture, and its page for wrong addresses works in any folder', wrong)
 
 
+def misplaced(archive):
+    """What is wrong with the files of an EPUB: one that is no XML, or a link that leads nowhere."""
+    names, trees = archive.namelist(), {}
+    first = archive.getinfo(names[0])
+    if (names[0], first.compress_type, archive.read(first)) != ('mimetype', zipfile.ZIP_STORED, b'application/epub+zip'):
+        yield f'{names[0]}: found the first file, expected the plain file mimetype'
+    for name in names:
+        if name.endswith(('xml', 'xhtml', 'opf', 'svg')):
+            try:
+                trees[name] = list(ElementTree.fromstring(archive.read(name)).iter())
+            except ElementTree.ParseError as error:
+                yield f'{name}: {error}'
+    places = {*names, *(f'{name}#{node.get("id")}' for name, nodes in trees.items() for node in nodes)}
+    for name, node in ((name, node) for name, nodes in trees.items() for node in nodes):
+        link = node.get('href') or node.get('src')
+        if link and not re.match('https?:', link):
+            target = name + link if link[0] == '#' else posixpath.join(posixpath.dirname(name), link)
+            if target not in places:
+                yield f'{name}: nothing is at {link}'
+
+
+def epub_is_whole(folder):
+    with tempfile.TemporaryDirectory() as home:
+        out, checker = home + '/book.epub', shutil.which('epubcheck')
+        with contextlib.redirect_stdout(None):
+            make_epub(folder, out, '1.0')
+        with zipfile.ZipFile(out) as archive:
+            wrong = list(misplaced(archive))
+        if not checker:
+            print('skipped: epubcheck: it is missing (Debian: apt-get install epubcheck)')
+        else:                               # Debian's is an archive for Java, which not every kernel runs
+            with open(checker, 'rb') as file:
+                java = ['java', '-jar'] if file.read(2) == b'PK' else []
+            done = subprocess.run([*java, checker, out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8')
+            wrong += done.stdout.splitlines() if done.returncode else []
+    return answer('the EPUB: its pages are XHTML, and each link leads somewhere', wrong[:12])
+
+
 def browse(folder, named):
     """Bind the book in a folder and look at it; returns whether all is well."""
     if not shutil.which('pandoc'):
@@ -324,7 +377,7 @@ def browse(folder, named):
         print(f'skipped: the book in Chromium: {reason}')
         return good
     try:
-        good &= site_is_whole(folder)
+        good &= site_is_whole(folder) & epub_is_whole(folder)
         wrong, seen, drawn = look(folder)
     except Wrong as why:
         return answer('the book in Chromium', [why])
