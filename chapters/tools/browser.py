@@ -248,7 +248,7 @@ def suites_have_results(folder):
            if os.path.getsize(file)]
     for file in ran:
         page = f'{folder}/{suite_of(file)}.html'
-        if not os.path.exists(page) or 'Not run on this machine' in text_of(page):
+        if not os.path.exists(page) or 'Not run here yet' in text_of(page):
             silent.append(f'{page}: the suite ran, but the page lacks the result of a test')
     return answer(f'the book bound: the pages of {len(ran)} suites show the results of all tests', silent)
 
@@ -298,13 +298,13 @@ def make_epub(folder, out, version):
     print(out)
 
 
-def site(folder, out, home='/'):
+def site(folder, out, home=''):
     """Copies the bound book for a static host, which has it at HOME: with a picture for links, and a page for wrong
     addresses."""
-    first, home = text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/')
+    first, home = text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/' * bool(home))
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns('here', '*.pdf'), dirs_exist_ok=True)
     lost = re.sub('<main>.*</main>', '<main>\n<p>No page has this address. The search finds the others.</p>\n</main>',
-                  first.replace('<head>', f'<head>\n<base href="{home}">'), flags=re.S)
+                  first.replace('<head>', '<head>\n<base href="%s">' % (home or '/')), flags=re.S)
     cover(out, out + '/cover.png', 1200, 630)
     head = f'<meta property="og:image" content="{home}cover.png">\n</head>'
     for page in glob.glob(out + '/*.html'):
