@@ -4,7 +4,7 @@ browse() asks: does each page load without a message on the console, draw its pi
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
 their controls, to the pointer and to links? Do search, copy buttons and links to headings work? Each
 question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with the reason."""
-import contextlib, functools, glob, html, json, os, posixpath, re, shutil, subprocess, tempfile, zipfile
+import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile, zipfile
 from xml.etree import ElementTree
 import epub, pages
 from check import answer
@@ -284,9 +284,9 @@ def missing():
 def cover(folder, out, width, height):
     """A PNG with the title and the picture of all operators, which is in FOLDER/ours."""
     with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
-        file.write('<body style="display: flex; flex-direction: column; justify-content: center; align-items: center; '
-                   f'gap: 2vh; margin: 0; height: 100vh; font: 64px serif">{pages.BOOK}<img src="ours/operators.svg" '
-                   'style="width: 90vw; max-height: 80vh">')
+        file.write('<body style="display: grid; place-content: center; justify-items: center; gap: 2vh; margin: 0; '
+                   f'height: 100vh; font: 64px serif">{pages.BOOK}<img src="ours/operators.svg" '
+                   'style="height: min(80vh, 61vw)">')
         file.flush()
         run(chromium(), f'--screenshot={os.path.realpath(out)}', f'--window-size={width},{height}', address(file.name))
 
@@ -325,41 +325,32 @@ def site_is_whole(folder):
     return answer('the site: it has a picture, and its page for wrong addresses works in any folder', wrong)
 
 
-def misplaced(archive):
-    """What is wrong with the files of an EPUB: one that is no XML, or a link that leads nowhere."""
-    names, trees = archive.namelist(), {}
-    first = archive.getinfo(names[0])
-    if (names[0], first.compress_type, archive.read(first)) != ('mimetype', zipfile.ZIP_STORED, b'application/epub+zip'):
-        yield f'{names[0]}: found the first file, expected the plain file mimetype'
-    for name in names:
-        if name.endswith(('xml', 'xhtml', 'opf', 'svg')):
-            try:
-                trees[name] = list(ElementTree.fromstring(archive.read(name)).iter())
-            except ElementTree.ParseError as error:
-                yield f'{name}: {error}'
-    places = {*names, *(f'{name}#{node.get("id")}' for name, nodes in trees.items() for node in nodes)}
-    for name, node in ((name, node) for name, nodes in trees.items() for node in nodes):
-        link = node.get('href') or node.get('src')
-        if link and not re.match('https?:', link):
-            target = name + link if link[0] == '#' else posixpath.join(posixpath.dirname(name), link)
-            if target not in places:
-                yield f'{name}: nothing is at {link}'
-
-
 def epub_is_whole(folder):
+    """Its first file says what it is, each file with tags is XML, each link leads somewhere; and epubcheck agrees."""
     with tempfile.TemporaryDirectory() as home:
-        out, checker = home + '/book.epub', shutil.which('epubcheck')
+        out, checker, wrong = home + '/book.epub', shutil.which('epubcheck'), []
         with contextlib.redirect_stdout(None):
             make_epub(folder, out, '1.0')
         with zipfile.ZipFile(out) as archive:
-            wrong = list(misplaced(archive))
-        if not checker:
-            print('skipped: epubcheck: it is missing (Debian: apt-get install epubcheck)')
-        else:                               # Debian's is an archive for Java, which not every kernel runs
-            with open(checker, 'rb') as file:
-                java = ['java', '-jar'] if file.read(2) == b'PK' else []
-            done = subprocess.run([*java, checker, out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8')
-            wrong += done.stdout.splitlines() if done.returncode else []
+            (first, _), *texts = [(file, archive.read(file)) for file in archive.infolist()]
+        if (first.filename, first.compress_type) != ('mimetype', zipfile.ZIP_STORED):
+            wrong.append(f'found {first.filename} first, expected mimetype, stored')
+        texts = {file.filename: text.decode() for file, text in texts if text[:1] == b'<'}
+        places = {first.filename, 'book/book.css', 'book/cover.png', *texts}
+        places |= {f'{name}#{place}' for name, text in texts.items() for place in re.findall(' id="([^"]*)"', text)}
+        for name, text in texts.items():
+            try:
+                ElementTree.fromstring(text)
+            except ElementTree.ParseError as error:
+                wrong.append(f'{name}: {error}')
+            wrong += [f'{name}: nothing is at {link}' for link in re.findall(' (?:href|src)="(?!https?:)([^"]*)"', text)
+                      if os.path.normpath(f'{os.path.dirname(name)}/{link}') not in places]
+        if checker:                         # Debian's is an archive for Java, which not every kernel runs
+            java = ['java', '-jar'] * zipfile.is_zipfile(checker)
+            done = subprocess.run([*java, checker, out], capture_output=True, encoding='utf-8')
+            wrong += (done.stdout + done.stderr).splitlines() * bool(done.returncode)
+        else:
+            print('skipped: the EPUB by epubcheck: it is missing (Debian: apt-get install epubcheck)')
     return answer('the EPUB: its pages are XHTML, and each link leads somewhere', wrong[:12])
 
 

@@ -422,9 +422,6 @@ def set_as_tex(text):
 
 # ---- Suites
 
-JUDGES = {'exact': 'compares over a field of numbers that do not round', 'measured': 'compares within a tolerance',
-          'counted': 'compares numbers that must be equal', 'kept': 'checks a rule that has no tolerance'}
-
 
 class Suite:
     """A suite of tests, and what came of each when it last ran."""
@@ -507,7 +504,7 @@ class Suite:
             elif runs and skipped == runs:
                 out[precision] = f'skipped, {html.escape(reason, False)}'
         if set(out.values()) == {never}:
-            return f'{sentence(never)}. The test {JUDGES[learn_hows()[test]]}.'
+            return f'{sentence(never)}. <a href="claims.html">How it judges</a>: {learn_hows()[test]}.'
         return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
 
     def row(self):
@@ -519,7 +516,8 @@ class Suite:
             if failed:
                 cells[-1] = f'{failed} of {runs} failed'
         tests = len(tests_of(self.path)) + len(self.battery)
-        return f'| [{self.name.replace("_", "_<wbr>")}]({self.name}.html) | {escaped(self.title)} | {tests} | {" | ".join(cells)} |'
+        name, cells = self.name.replace('_', '_<wbr>'), ' | '.join(cells)
+        return f'| [{name}]({self.name}.html) | {escaped(self.title)} | {tests} | {cells} |'
 
 
 def results(log):
