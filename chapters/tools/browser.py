@@ -328,16 +328,15 @@ def site_is_whole(folder):
 def epub_is_whole(folder):
     """Its first file says what it is, each file with tags is XML, each link leads somewhere; and epubcheck agrees."""
     with tempfile.TemporaryDirectory() as home:
-        out, checker, wrong = home + '/book.epub', shutil.which('epubcheck'), []
+        out, checker = home + '/book.epub', shutil.which('epubcheck')
         with contextlib.redirect_stdout(None):
             make_epub(folder, out, '1.0')
         with zipfile.ZipFile(out) as archive:
-            (first, _), *texts = [(file, archive.read(file)) for file in archive.infolist()]
-        if (first.filename, first.compress_type) != ('mimetype', zipfile.ZIP_STORED):
-            wrong.append(f'found {first.filename} first, expected mimetype, stored')
-        texts = {file.filename: text.decode() for file, text in texts if text[:1] == b'<'}
-        places = {first.filename, 'book/book.css', 'book/cover.png', *texts}
-        places |= {f'{name}#{place}' for name, text in texts.items() for place in re.findall(' id="([^"]*)"', text)}
+            files, first = {name: archive.read(name) for name in archive.namelist()}, archive.infolist()[0]
+        good = first.filename == 'mimetype' and first.compress_type == zipfile.ZIP_STORED
+        wrong = [] if good else [f'found {first.filename} first, expected mimetype, stored']
+        texts = {name: data.decode() for name, data in files.items() if data[:1] == b'<'}
+        places = {*files, *(f'{name}#{id}' for name in texts for id in re.findall(' id="([^"]*)"', texts[name]))}
         for name, text in texts.items():
             try:
                 ElementTree.fromstring(text)

@@ -16,25 +16,16 @@ PACKAGE = '''<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-
 <dc:title>{}</dc:title><dc:language>en</dc:language><dc:creator>Twice Told contributors</dc:creator>
 <meta property="dcterms:modified">{}</meta></metadata>
 <manifest>{}</manifest><spine>{}</spine></package>'''
-CSS = '''h1, h2, h3, h4 { font-weight: normal; line-height: 1.2; page-break-after: avoid }
-img { max-width: 100% } figure, .excerpt { margin: 1.5em 0 } figcaption, .machine, .excerpt > p { font-size: .85em }
-pre { font-size: .8em; white-space: pre-wrap; border-left: 2px solid; padding-left: .7em } code { font-size: .85em }
+CSS = '''img { max-width: 100% } figcaption, .machine, .excerpt > p, table, code { font-size: .85em }
+pre { white-space: pre-wrap; border-left: 2px solid; padding-left: .7em } table { border-collapse: collapse }
 th, td { text-align: left; vertical-align: top; padding: .3em .8em .3em 0; border-bottom: 1px solid #999 }
-table { border-collapse: collapse; font-size: .85em } .mark { font-size: .7em; vertical-align: super }
-.equation { display: flex; align-items: center; margin: 1em 0 } .equation math { flex: 1 }
-nav ol { list-style: none; padding-left: 1em } .kw, .cf { font-weight: bold } .co { font-style: italic }'''
+.equation { display: flex; align-items: center; margin: 1em 0 } .equation math { flex: 1 } td code { font-size: 1em }
+nav ol { list-style: none; padding-left: 1em } .mark { font-size: .7em; vertical-align: super }'''
 AS_XHTML = [        # what needs a script or a screen goes
     (r'<figure class="live".*?</figure>', '<p><em>Here the book in a browser has its live figure.</em></p>'),
     (r'<a class="permalink".*?</a>|<a href="#cb\d+-\d+"[^>]*></a>| id="cb\d[^"]*"| tabindex="0"', ''),
     (r'<a href="[^"]*\.svg">(<img[^>]*>)</a>', r'\1'), (r'<(img|br|hr|wbr|col)\b([^>]*?) ?/?>', r'<\1\2/>'),
-    ('<details class="yours" open>', '<details class="yours" open="open">')]
-
-
-def body_of(page):
-    text = re.search('<h1>.*?</h1>', page, re.S)[0] + re.search('<main>\n(.*)</main>', page, re.S)[1]
-    for pattern, replacement in AS_XHTML:
-        text = re.sub(pattern, replacement, text, flags=re.S)
-    return text
+    ('(?<=<details class="yours" open)', '="open"')]
 
 
 def linked(name, bodies):
@@ -50,22 +41,21 @@ def heading(text):
     return re.sub('<[^>]*>', '', re.search('<h1>(.*?)</h1>', text, re.S)[1])
 
 
-def contents(bodies):
-    """The navigation document: each page and its sections."""
-    out = ''
-    for name, text in bodies.items():
-        below = contents_of(text, 2).replace('ul>', 'ol>').replace('href="', f'href="{name}.xhtml') * ('<h2' in text)
-        out += f'<li><a href="{name}.xhtml">{heading(text)}</a>{below}</li>\n'
-    return XHTML.format('Contents', f'<nav epub:type="toc"><h1>Contents</h1>\n<ol>\n{out}</ol></nav>')
-
-
 def pack(folder, out, version, cover):
     """Writes the EPUB file OUT of the book bound in FOLDER, with a PNG for its cover."""
     sidebar = re.search('<nav class="book".*?</nav>', text_of(folder + '/index.html'), re.S)[0]
     names = [name for name in re.findall(r'href="([^"]*)\.html"', sidebar) if name != 'proofs']
-    bodies = {name: body_of(text_of(f'{folder}/{name}.html')) for name in names}
+    bodies = {name: text_of(f'{folder}/{name}.html') for name in names}
+    for name, page in bodies.items():
+        text = re.search('<h1>.*?</h1>', page, re.S)[0] + re.search('<main>\n(.*)</main>', page, re.S)[1]
+        for pattern, replacement in AS_XHTML:
+            text = re.sub(pattern, replacement, text, flags=re.S)
+        bodies[name] = text
     files = {name + '.xhtml': XHTML.format(heading(text), linked(name, bodies)) for name, text in bodies.items()}
-    files['contents.xhtml'] = contents(bodies)
+    below = {name: contents_of(text, 2).replace('ul>', 'ol>').replace('href="', f'href="{name}.xhtml') * ('<h2' in text)
+             for name, text in bodies.items()}
+    parts = ''.join(f'<li><a href="{name}.xhtml">{heading(bodies[name])}</a>{below[name]}</li>\n' for name in names)
+    files['contents.xhtml'] = XHTML.format('Contents', f'<nav epub:type="toc"><h1>Contents</h1><ol>{parts}</ol></nav>')
     spine = ''.join(f'<itemref idref="file{n}"/>\n' for n in range(len(files)))
     for path in re.findall('<img src="([^"]*)"', ''.join(bodies.values())):     # several plots of one repeat names
         files[path] = re.sub(r'\sid="gnuplot_plot_\w*"', '', text_of(f'{folder}/{path}'))
