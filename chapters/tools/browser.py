@@ -235,12 +235,6 @@ def print_pdf(page, out):
     os.replace(out + '.new', out)
 
 
-def bind(folder, named):
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.redirect_stdout(None):
-        pages.bind(folder, named, sources=False)
-
-
 def suites_have_results(folder):
     """The page of each suite that ran says how each of its tests ended."""
     reports, silent = os.path.dirname(folder) + '/tap', []
@@ -358,8 +352,10 @@ def browse(folder, named):
     if not shutil.which('pandoc'):
         print('skipped: the book bound: pandoc is missing (make deps)')
         return True
+    shutil.rmtree(folder, ignore_errors=True)
     try:
-        bind(folder, named)
+        with contextlib.redirect_stdout(None):
+            pages.bind(folder, named, sources=False)
     except Wrong as wrong:
         return answer('the book is bound', [wrong])
     good = suites_have_results(folder)

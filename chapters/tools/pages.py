@@ -346,7 +346,8 @@ def marked(inlines):
     out = []
     while inlines:
         proofs, n = [], 1
-        while is_string(inlines[0], '(') and n < len(inlines) and 'proof' in classes_of(inlines[n]):
+        while is_string(inlines[0], '(') and kind_of(inlines[n] if n < len(inlines) else None) == 'Link' and \
+                'proof' in inlines[n]['c'][0][1]:
             proofs.append(inlines[n])
             n += 3 if is_string(inlines[n + 1], ',') else 1
         if proofs and is_string(inlines[n], ')'):
@@ -362,10 +363,6 @@ def marked(inlines):
 
 def is_string(inline, start):
     return kind_of(inline) == 'Str' and inline['c'].startswith(start)
-
-
-def classes_of(inline):
-    return inline['c'][0][1] if kind_of(inline) == 'Link' else []
 
 
 AFTER_NUMBER = r'(\d{3}|ns|µs|ms|s|bytes|[KMG]i?B|[MG]|%)(\W|$)'
