@@ -328,7 +328,7 @@ def epub_is_whole(folder):
         with zipfile.ZipFile(out) as archive:
             files, first = {name: archive.read(name) for name in archive.namelist()}, archive.infolist()[0]
         good = first.filename == 'mimetype' and first.compress_type == zipfile.ZIP_STORED
-        wrong = [] if good else [f'found {first.filename} first, expected mimetype, stored']
+        wrong = [] if good else [f'found {first.filename}, method {first.compress_type}, expected mimetype, stored']
         texts = {name: data.decode() for name, data in files.items() if data[:1] == b'<'}
         places = {*files, *(f'{name}#{id}' for name in texts for id in re.findall(' id="([^"]*)"', texts[name]))}
         for name, text in texts.items():
