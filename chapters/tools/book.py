@@ -4,9 +4,9 @@
     book.py weave [PAGE...]                 fill the blocks of the committed pages
     book.py check REPORTS [PAGE...]         check pages against sources and the reports of suites (build/tap)
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
+    book.py epub FOLDER OUT VERSION         pack the book that is bound in FOLDER as an EPUB
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py site FOLDER OUT [ADDRESS]       copy it for a static host, which has it at ADDRESS
-    book.py epub FOLDER OUT VERSION         pack it as an EPUB
     book.py slides BUILD                    draw and print BUILD/slides.pdf
     book.py notebooks FOLDER                write a notebook for each chapter (see notebooks.py)
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
