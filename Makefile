@@ -398,6 +398,8 @@ pdf: book               ## chapters 0 to 8 as one PDF: build/book/attention-twic
 	$(BOOK) pdf $F/book
 site: book              ## the book for a static host: build/site (SITE=https://...: its address; needs Chromium)
 	$(BOOK) site $F/book $F/site $(SITE)
+epub: book              ## the book for a reader of EPUBs: build/attention-twice-told.epub (needs Chromium)
+	$(BOOK) epub $F/book $F/attention-twice-told.epub '$(VERSION)'
 notebooks: $(PROGRAMS) $(LIBRARY) ## write a Jupyter notebook for each chapter into build/notebooks (needs NumPy)
 	$(BOOK) notebooks $F/notebooks
 slides:                 ## slides for a lecture: build/slides.pdf (needs Chromium)

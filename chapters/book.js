@@ -37,7 +37,8 @@ function around([text, , , prose = ""], words) {
         prose.slice(at + word.length, end < 0 ? prose.length : end) + (end < 0 ? "" : " …")];
 }
 
-function element(name, text, ...children) {
+/* The scripts of the live figures have their own element(). */
+function tag(name, text, ...children) {
     const made = document.createElement(name);
     made.append(text, ...children);
     return made;
@@ -46,9 +47,9 @@ function element(name, text, ...children) {
 function show() {
     if (typeof book === "undefined") return;
     answers.replaceChildren(...search(field.value).map(([text, target, page, found]) => {
-        const link = element("a", text), item = element("li", link, " ", element("span", page));
+        const link = tag("a", text), item = tag("li", link, " ", tag("span", page));
         link.href = target;
-        if (found) item.append(element("p", found[0], element("mark", found[1]), found[2]));
+        if (found) item.append(tag("p", found[0], tag("mark", found[1]), found[2]));
         return item;
     }));
     if (field.value.trim() && !answers.children.length) answers.textContent = "Found nothing.";
@@ -56,7 +57,7 @@ function show() {
 
 /* There are no buttons if a page may not write to the clipboard. */
 for (const code of navigator.clipboard ? document.querySelectorAll("pre > code") : []) {
-    const button = element("button", "copy"), text = code.textContent;
+    const button = tag("button", "copy"), text = code.textContent;
     button.className = "copy";
     button.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => "copied", () => "failed")
         .then(said => { button.textContent = said; }));

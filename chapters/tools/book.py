@@ -4,6 +4,7 @@
     book.py weave [PAGE...]                 fill the blocks of the committed pages
     book.py check REPORTS [PAGE...]         check pages against sources and the reports of suites (build/tap)
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
+    book.py epub FOLDER OUT VERSION         pack the book that is bound in FOLDER as an EPUB
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py site FOLDER OUT [ADDRESS]       copy it for a static host, which has it at ADDRESS
     book.py slides BUILD                    print BUILD/slides.pdf
@@ -21,6 +22,7 @@ COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
     'site': (browser.site, 2, 3),
+    'epub': (browser.make_epub, 3, 3),
     'slides': (paper.slides, 1, 1),
     'notebooks': (notebooks.notebooks, 1, 1),
     'browse': (lambda folder: browser.browse(folder, PAGES) & paper.slides_fit(folder + '/slides'), 1, 1)}

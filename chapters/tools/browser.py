@@ -4,8 +4,9 @@ browse() asks: does each page load without a message on the console, draw its pi
 the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
 their controls, to the pointer and to links? Do search, copy buttons and links to headings work? Each
 question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with the reason."""
-import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
-import pages
+import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile, zipfile
+from xml.etree import ElementTree
+import epub, pages
 from check import answer
 from weave import Wrong, replace, suite_of, text_of
 
@@ -235,12 +236,6 @@ def print_pdf(page, out):
     os.replace(out + '.new', out)
 
 
-def bind(folder, named):
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.redirect_stdout(None):
-        pages.bind(folder, named, sources=False)
-
-
 def suites_have_results(folder):
     """The page of each suite that ran says how each of its tests ended."""
     reports, silent = os.path.dirname(folder) + '/tap', []
@@ -248,7 +243,7 @@ def suites_have_results(folder):
            if os.path.getsize(file)]
     for file in ran:
         page = f'{folder}/{suite_of(file)}.html'
-        if not os.path.exists(page) or 'Not run on this machine' in text_of(page):
+        if not os.path.exists(page) or 'Not run here yet' in text_of(page):
             silent.append(f'{page}: the suite ran, but the page lacks the result of a test')
     return answer(f'the book bound: the pages of {len(ran)} suites show the results of all tests', silent)
 
@@ -281,17 +276,31 @@ def missing():
     return None
 
 
-def site(folder, out, home='/'):
+def cover(folder, out, width, height):
+    """A PNG with the title and the picture of all operators, which is in FOLDER/ours."""
+    with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
+        file.write('<body style="display: grid; place-content: center; justify-items: center; gap: 2vh; margin: 0; '
+                   f'height: 100vh; font: 64px serif">{pages.BOOK}<img src="ours/operators.svg" '
+                   'style="height: min(80vh, 61vw)">')
+        file.flush()
+        run(chromium(), f'--screenshot={os.path.realpath(out)}', f'--window-size={width},{height}', address(file.name))
+
+
+def make_epub(folder, out, version):
+    cover(folder, out + '.png', 1200, 1600)
+    epub.pack(folder, out, version, out + '.png')
+    os.remove(out + '.png')
+    print(out)
+
+
+def site(folder, out, home=''):
     """Copies the bound book for a static host, which has it at HOME: with a picture for links, and a page for wrong
     addresses."""
-    program, cover, home = chromium(), text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/')
+    first, home = text_of(folder + '/index.html'), html.escape(home.rstrip('/') + '/' * bool(home))
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns('here', '*.pdf'), dirs_exist_ok=True)
     lost = re.sub('<main>.*</main>', '<main>\n<p>No page has this address. The search finds the others.</p>\n</main>',
-                  cover.replace('<head>', f'<head>\n<base href="{home}">'), flags=re.S)
-    replace(out + '/cover.html', f'<body style="font: 64px serif; text-align: center">{pages.BOOK}<p style="margin: 0">'
-            '<img src="ours/operators.svg" style="height: 540px">')
-    run(program, f'--screenshot={out}/cover.png', '--window-size=1200,630', address(out + '/cover.html'))
-    os.remove(out + '/cover.html')
+                  first.replace('<head>', '<head>\n<base href="%s">' % (home or '/')), flags=re.S)
+    cover(out, out + '/cover.png', 1200, 630)
     head = f'<meta property="og:image" content="{home}cover.png">\n</head>'
     for page in glob.glob(out + '/*.html'):
         replace(page, text_of(page).replace('</head>', head, 1))
@@ -311,13 +320,43 @@ def site_is_whole(folder):
     return answer('the site: it has a picture, and its page for wrong addresses works in any folder', wrong)
 
 
+def epub_is_whole(folder):
+    """Its first file says what it is, each file with tags is XML, each link leads somewhere; and epubcheck agrees."""
+    with tempfile.TemporaryDirectory() as home:
+        out, checker = home + '/book.epub', shutil.which('epubcheck')
+        with contextlib.redirect_stdout(None):
+            make_epub(folder, out, '1.0')
+        with zipfile.ZipFile(out) as archive:
+            files, first = {name: archive.read(name) for name in archive.namelist()}, archive.infolist()[0]
+        good = first.filename == 'mimetype' and first.compress_type == zipfile.ZIP_STORED
+        wrong = [] if good else [f'found {first.filename}, method {first.compress_type}, expected mimetype, stored']
+        texts = {name: data.decode() for name, data in files.items() if data[:1] == b'<'}
+        places = {*files, *(f'{name}#{id}' for name in texts for id in re.findall(' id="([^"]*)"', texts[name]))}
+        for name, text in texts.items():
+            try:
+                ElementTree.fromstring(text)
+            except ElementTree.ParseError as error:
+                wrong.append(f'{name}: {error}')
+            wrong += [f'{name}: nothing is at {link}' for link in re.findall(' (?:href|src)="(?!https?:)([^"]*)"', text)
+                      if os.path.normpath(f'{os.path.dirname(name)}/{link}') not in places]
+        if checker:                         # Debian's is an archive for Java, which not every kernel runs
+            java = ['java', '-jar'] * zipfile.is_zipfile(checker)
+            done = subprocess.run([*java, checker, out], capture_output=True, encoding='utf-8')
+            wrong += (done.stdout + done.stderr).splitlines() * bool(done.returncode)
+        else:
+            print('skipped: the EPUB by epubcheck: it is missing (Debian: apt-get install epubcheck)')
+    return answer('the EPUB: its pages are XHTML, and each link leads somewhere', wrong[:12])
+
+
 def browse(folder, named):
     """Bind the book in a folder and look at it; returns whether all is well."""
     if not shutil.which('pandoc'):
         print('skipped: the book bound: pandoc is missing (make deps)')
         return True
+    shutil.rmtree(folder, ignore_errors=True)
     try:
-        bind(folder, named)
+        with contextlib.redirect_stdout(None):
+            pages.bind(folder, named, sources=False)
     except Wrong as wrong:
         return answer('the book is bound', [wrong])
     good = suites_have_results(folder)
@@ -325,7 +364,7 @@ def browse(folder, named):
         print(f'skipped: the book in Chromium: {reason}')
         return good
     try:
-        good &= site_is_whole(folder)
+        good &= site_is_whole(folder) & epub_is_whole(folder)
         wrong, seen, drawn = look(folder)
     except Wrong as why:
         return answer('the book in Chromium', [why])

@@ -104,7 +104,7 @@ def mentioned_figures_exist(page):
     """Images that are paragraphs are numbered in each chapter, as pages.py does."""
     wrong, seen = [], 0
     for number, text in unfenced(lines_of(page)):
-        for chapter, figure in re.findall(r'\bFigure (\d+)\.(\d+)', text):
+        for chapter, figure in re.findall(r'\bFigures? (\d+)\.(\d+)', text):
             seen += 1
             lines = [line for path in glob.glob(f'chapters/{chapter}-*.md') for _, line in unfenced(lines_of(path))]
             count = sum(bool(re.fullmatch(r'!\[.*\]\(\S*\)', line)) for line in lines)

@@ -9,8 +9,8 @@ suites, and live/module.js, the library for the live figures.  book.md's content
 import glob, html, json, os, pathlib, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 
-from weave import (BATTERY, Wrong, battery_tests, read_table, replace, suite_of, suites, test_addresses, tests_of,
-                   text_of, woven)
+from weave import (BATTERY, Wrong, battery_tests, learn_hows, read_table, replace, suite_of, suites, test_addresses,
+                   tests_of, text_of, woven)
 
 BOOK = 'Attention, Twice Told'
 NEXT_PAGE = '<!-- next page -->'
@@ -263,9 +263,8 @@ class Page:
     def figure(self, image):
         _, caption, (source, _) = image['c']
         name, words = os.path.basename(source)[:-len('.svg')], html.escape(plain(caption))
-        chapter = re.match(r'\d+-', self.leaf)
         self.figures += 1
-        number = (chapter[0].replace('-', '.') if chapter else '') + str(self.figures)
+        number = re.match(r'(\w\.(?= )|)', self.title)[0] + str(self.figures)    # that of a chapter or an appendix
         ours, yours = origin(os.path.dirname(drawing_of(name)), name), origin(self.book.folder + '/figures', name)
         machine = f' <span class="machine">Our machine: {ours}.</span>' if ours else ''
         end = '' if words[-1:] in '.!?' else '.'
@@ -297,9 +296,12 @@ def index_of(book):
 
 
 def with_links(text):
-    """Markdown whose "Figure 1.2" is a link to the figure."""
-    return re.sub(r'\bFigure (\d)\.(\d+)', lambda n: f'[Figure\u00a0{n[1]}.{n[2]}]('
-                  f'{leaf_of(glob.glob(f"chapters/{n[1]}-*.md")[0])}#figure-{n[1]}-{n[2]})', text)
+    """Markdown whose "Figure 1.2" and "Figures 1.2 and 1.3" are links to the figures."""
+    def link(found):
+        before, word, chapter, figure = found.groups('')
+        leaf = leaf_of(glob.glob(f'chapters/{chapter}-*.md')[0])
+        return f'{before}[{word}{chr(160) * bool(word)}{chapter}.{figure}]({leaf}#figure-{chapter}-{figure})'
+    return re.sub(r'(?<!\[)\b(?:(?<=Figures \d\.\d )(and |to )|(Figures?)\s)(\d)\.(\d+)', link, text)
 
 
 def escaped(text):
@@ -344,7 +346,8 @@ def marked(inlines):
     out = []
     while inlines:
         proofs, n = [], 1
-        while is_string(inlines[0], '(') and n < len(inlines) and 'proof' in classes_of(inlines[n]):
+        while is_string(inlines[0], '(') and kind_of(inlines[n] if n < len(inlines) else None) == 'Link' and \
+                'proof' in inlines[n]['c'][0][1]:
             proofs.append(inlines[n])
             n += 3 if is_string(inlines[n + 1], ',') else 1
         if proofs and is_string(inlines[n], ')'):
@@ -360,10 +363,6 @@ def marked(inlines):
 
 def is_string(inline, start):
     return kind_of(inline) == 'Str' and inline['c'].startswith(start)
-
-
-def classes_of(inline):
-    return inline['c'][0][1] if kind_of(inline) == 'Link' else []
 
 
 AFTER_NUMBER = r'(\d{3}|ns|µs|ms|s|bytes|[KMG]i?B|[MG]|%)(\W|$)'
@@ -420,6 +419,7 @@ def set_as_tex(text):
 
 # ---- Suites
 
+
 class Suite:
     """A suite of tests, and what came of each when it last ran."""
 
@@ -439,7 +439,7 @@ class Suite:
         self.title = sentence(re.sub(r'^\S+ -- ', '', self.title))
 
     def blocks(self):
-        when = 'Not run on this machine; <code>make test</code> does.'
+        when = 'Not run here yet: <code>make test</code> runs it, and then <code>make book</code> shows the results.'
         ran = [log for log in self.logs.values() if os.path.exists(log)]
         if ran:
             when = f'Last run here on {time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(ran[0])))}.'
@@ -492,7 +492,7 @@ class Suite:
         return [raw_block(f'<p>{name.sub(linked, html.escape(text, False))}</p>') for text in texts]
 
     def result(self, test):
-        out, never = {}, 'not run on this machine'
+        out, never = {}, 'not run here yet'
         for precision, tests in self.results.items():
             runs, failed, skipped, reason = tests.get(test, (0, 0, 0, ''))
             out[precision] = 'passed' + (f', {runs} cases' if runs > 1 else '') if runs else never
@@ -501,7 +501,7 @@ class Suite:
             elif runs and skipped == runs:
                 out[precision] = f'skipped, {html.escape(reason, False)}'
         if set(out.values()) == {never}:
-            return sentence(never) + '.'
+            return f'{sentence(never)}. <a href="claims.html">How it judges</a>: {learn_hows()[test]}.'
         return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
 
     def row(self):
@@ -513,7 +513,8 @@ class Suite:
             if failed:
                 cells[-1] = f'{failed} of {runs} failed'
         tests = len(tests_of(self.path)) + len(self.battery)
-        return f'| [{self.name}]({self.name}.html) | {escaped(self.title)} | {tests} | {" | ".join(cells)} |'
+        name, cells = self.name.replace('_', '_<wbr>'), ' | '.join(cells)
+        return f'| [{name}]({self.name}.html) | {escaped(self.title)} | {tests} | {cells} |'
 
 
 def results(log):

@@ -46,6 +46,7 @@ g++-aarch64-linux-gnu cross:aarch64-linux-gnu-g++ - aarch64-linux-gnu-gcc - cros
 g++-i686-linux-gnu cross:i686-linux-gnu-g++ - - - - - gcc.gnu.org
 python3-torch module:torch python3-torch python-pytorch - - pytorch pytorch.org
 chromium command:chromium chromium chromium chromium chromium - www.chromium.org
+epubcheck command:epubcheck - epubcheck - - epubcheck www.w3.org/publishing/epubcheck
 locales command:localedef glibc-locale-source glibc - glibc-i18ndata - www.gnu.org/software/libc
 nodejs command:node nodejs nodejs nodejs nodejs node nodejs.org
 cmake command:cmake cmake cmake cmake cmake cmake cmake.org
