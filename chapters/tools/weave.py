@@ -18,7 +18,7 @@ NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
 MARK = re.compile(r'<!-- (/?)(code|table|bound)(?:: (.*?))? ?-->')
 BATTERY = 'tests/support/battery.c'         # the tests of every operator
 CLAIMS = 'chapters/claims.md'
-KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
+KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it', 'derive': 'derive'}
 
 
 class Wrong(Exception):
@@ -94,7 +94,7 @@ def definition_end(lines, i, name, in_header):
         return next(j for j in range(i, len(lines)) if not lines[j].endswith('\\'))
     if not re.match('[A-Za-z_]', text):
         return None
-    if re.match(rf'(START_)?TESTS?\({n}[,)]', text):
+    if re.match(rf'(START_)?(TESTS?|CORRECT)\({n}[,)]', text):
         return lines.index('}', i)
     is_object = re.match(rf'typedef .*[ *]{n}[\];,\[)(].*;$|(typedef )?(struct|enum|union) {n}( \{{|$)', text) \
         or re.search(rf'[ *]{n}(\[.*\])? = ', text)
@@ -361,8 +361,8 @@ def exercises(chapter, part='Question'):
 
 
 def answers():
-    pages = sorted(glob.glob('chapters/[0-9]*-*.md'))
-    return '\n\n'.join(f'#{lines_of(page)[0]}\n\n{exercises(re.search("[0-9]+", page)[0], "Answer")}' for page in pages)
+    pages = [*sorted(glob.glob('chapters/[0-9]*-*.md')), 'chapters/appendices/cuda.md']
+    return '\n\n'.join(f'#{lines_of(page)[0]}\n\n{exercises(n, "Answer")}' for n, page in enumerate(pages))
 
 
 # ---- The page

@@ -296,7 +296,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
             raise_top(g, a);
             add_value(g, plain, p, exp(a - g.top), ghost, query, j, [&](int n) -> real { return v[key * p.c + n]; });
         }
-        __syncthreads();                    /* the tile is free again */
+        __syncthreads();                    /* the block has read the tile */
     }
     if (query.valid) store_output(y, g, plain, p, query);
 }

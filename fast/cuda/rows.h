@@ -78,6 +78,8 @@ __device__ inline void rows_add_key(rows_state<CHANNELS> &g, int c, memory k, me
 {
     real a = 0;
     for (int d = 0; d < CHANNELS; d++) if (d < c) a += g.q[d] * k[at + d];
+
+    /* Step 1: the running softmax. */
     real top = fmax(g.top, a), shrink = exp(g.top - top), w = exp(a - top);
     g.top = top;
     g.sum = g.sum * shrink + w;

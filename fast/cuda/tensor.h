@@ -203,7 +203,9 @@ __device__ inline void gather_values(query_fragments<P, CHANNELS> &query, const 
         UNROLL for (int group = 0; group < CHANNELS / 8 / WIDE; group++) {
             pack<uint32_t, 4 / EACH> value[WIDE];
             UNROLL for (int w = 0; w < 4 / EACH; w++) {
+                /* Step 1: the key of word w, in the order of the weights. */
                 int key = first + 8 * (n + w * EACH / 2) + 2 * four + w * EACH % 2;
+
                 pack<uint32_t, WIDE> side_by_side = load<WIDE>(v, key / EACH * pitch + (8 * group + row) * WIDE);
                 for (int m = 0; m < WIDE; m++) value[m][w] = side_by_side[m];
             }

@@ -388,6 +388,31 @@ CORRECT(some_have_left, 1, 32, 0, 32, i % 4 == 3 ? 0 : x[i % 4 == 2 ? i - 2 : i 
     y[t] = s[t % 4 == 2 ? t - 2 : t + 1];
 }
 
+/* Two tiles take turns: a barrier per tile separates its reads from the writes two tiles later. */
+CORRECT(adds_tiles, 1, B, 0, B, x[B - 1 - i] + x[2 * B - 1 - i] + x[3 * B - 1 - i])
+{
+    SHARED(real, s, 2 * B);
+    real sum = 0;
+
+    /* Step 1: a barrier for each tile. */
+    for (int tile = 0; tile < 3; tile++) {
+        s[tile % 2 * B + t] = x[tile * B + t];
+        __syncthreads();
+        sum += s[tile % 2 * B + B - 1 - t];
+    }
+
+    y[t] = sum;
+}
+
+/* 33 columns, so that a column of the tile has a word of each bank. */
+CORRECT(transposes, 1, 32, 0, 1024, x[i % 32 * 32 + i / 32])
+{
+    SHARED(real, tile, 32 * 33);
+    for (int r = 0; r < 32; r++) tile[33 * r + t] = x[32 * r + t];
+    __syncwarp();
+    for (int r = 0; r < 32; r++) y[32 * r + t] = tile[33 * t + r];
+}
+
 CORRECT(votes, 1, 96, 0, 96, 1000 + positive(x, i / 32 * 32, 32))
 {
     unsigned all = __ballot_sync(~0u, x[t] > 0);
@@ -479,6 +504,10 @@ COUNTED(again_and_again, 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W)
     for (int n = 0; n < 10; n++) sum += x[t];
     y[t] = sum;
 }
+
+LIST(counted, counted_count, tiles,
+     COUNTS("two tiles", adds_tiles, 1, B, 128 * sizeof(real), 8, 32 * W, 1024 * W, 1024 * W, 12 * W, 12 * W, 0, 3),
+     COUNTS("a transpose", transposes, 1, 32, 1056 * sizeof(real), 64, 256 * W, 8192 * W, 8192 * W, 64 * W, 64 * W))
 
 template <int STRIDE> KERNEL(at_stride)
 {

@@ -24,6 +24,11 @@ Exit status: 0 right, 1 not yet, 2 bad usage, 130 interrupted.
 #     measure   The same, without `truth:`.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
 #               of `suite:` that then fail.  `falls:` names all that fail in its case `case:`.
+#     derive    Steps of a derivation are Python functions; see derive.py.  A hint for each step.
+#
+# Kernels (fast/cuda) have no suite: `program:` is linked with the copy, and section "Command" or `verify:`, the words
+# of twicetold verify, runs it.  A hole is right if the status is 0.  A prediction with `change: OLD -> NEW` is about the
+# changed copy; `truth:` FILE: TEXT is the line that the emulator names.  chapters/appendices/cuda.md prints list 9.
 
 import glob
 import os
@@ -35,7 +40,8 @@ import textwrap
 import time
 from typing import NamedTuple
 
-sys.path.insert(0, "chapters/tools")
+sys.path[:0] = ["chapters/tools", "tests/tools"]
+import derive  # noqa: E402
 import weave  # noqa: E402
 from weave import Wrong  # noqa: E402
 
@@ -87,20 +93,28 @@ def plain(text):
     text = re.sub(r"\$+([^$]+)\$+", lambda found: plain_formula(found[1]), text)
     text = re.sub(r"\[([^]]+)\]\((?:\.\./)*([^)]+)\)",
                   lambda found: found[2] if found[1] == found[2] else f"{found[1]} ({found[2]})", text)
-    return "\n\n".join(part if part.startswith(("`" * 3, " ", "-", "|")) else
+    return "\n\n".join(part if part.startswith(("`" * 3, " ", "-", "|", "1.")) else
                        textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n"))
 
 
 class Exercise:
     def __init__(self, number):
         self.number = number
-        self.title, self.keys, (task, *self.sections) = weave.exercise(f"{PAGES}/{number}.md")
-        self.task = task[1]
-        self.kind, self.suite = self.key("kind"), self.key("suite")
+        self.title, self.keys, (task, *sections) = weave.exercise(f"{PAGES}/{number}.md")
+        self.task, self.sections = task[1], []
+        for name, text in sections:             # "Hints" is a list of "Hint"
+            self.sections += [("Hint", each) for each in text.split("- ")[1:]] if name == "Hints" else [(name, text)]
+        self.kind, self.suite = self.key("kind"), self.key("suite") or self.key("program") or "twicetold"
         self.file = self.key("cut").split(" ")[0]
 
     def key(self, name):
         return self.keys.get(name, "")
+
+    def command(self):
+        verify = f"twicetold verify {self.key('verify')} --device host"
+        if self.kind == "predict":
+            verify += rf" 2>&1 | sed -n 's|.*{self.key('truth').split(': ')[0]}:\([0-9]*\):.*|\1|p'"
+        return "\n".join(self.block("Command")) or verify
 
     def section(self, name):
         return next((text for each, text in self.sections if each == name), "")
@@ -156,6 +170,11 @@ def make_mistake(folder, exercise):
     """Apply the change of a `break` to a new copy."""
     make_tree(folder, exercise)
     lines = read(exercise.file).split("\n")
+    if exercise.key("change"):
+        old, new = exercise.key("change").split(" ->")
+        if read(exercise.file).count(old) != 1:
+            raise Wrong(f"{exercise.number}: '{old}' is not found, or more than once")
+        return write(f"{folder}/{exercise.file}", read(exercise.file).replace(old, new.lstrip(" ")))
     bare, old, new = ([text.strip(" ") for text in each]
                       for each in (lines, exercise.block("Change"), exercise.block("Change", 1)))
     found = [i for i in range(len(lines)) if bare[i:i + len(old)] == old]
@@ -181,10 +200,11 @@ def run(words, **more):
 
 
 def run_suite(folder, exercise, case):
-    """Compile the copy, link it into the suite, and run the suite."""
+    """Compile the copy, link it into the suite or program, and run that."""
     how, suite, source = commands(), exercise.suite, exercise.key("source") or exercise.file
-    path = os.path.splitext(glob.glob(f"tests/*/{suite}.c*")[0])[0]
-    objects, rest = f"{BUILD}/{path}.o", how["with"]
+    path = os.path.splitext((glob.glob(f"tests/*/{suite}.c*") or glob.glob(f"*/*/{suite}.c"))[0])[0]
+    emulated = ["-Wl,--start-group", BUILD + "/libemulated.a", BUILD + "/libtwicetold.a", "-Wl,--end-group"]
+    objects, rest = f"{BUILD}/{path}.o", [*(emulated if "/cuda/" in source else []), *how["with"]]
     if path.startswith("tests/exact/"):
         by, objects, rest = [*how["exact"], "-x", "c++"], f"{BUILD}/exact/{path}.o", how["exact_with"]
     elif source.endswith(".c"):
@@ -197,6 +217,10 @@ def run_suite(folder, exercise, case):
         status, said = run(words)
         if status:
             return Result(False, said)
+    if not exercise.key("suite"):
+        status, said = run(["sh", "-c", exercise.command()], env=paths(folder))
+        forms = len(re.findall("^(?:plain|fast|cuda)", said, re.M))
+        return Result(status == 0, f"{said}Checks: {forms}", ("verify",) if status else ())
     chosen = ["CK_RUN_CASE=" + case] if case else []
     status, said = run(["env", "CK_TIMEOUT_MULTIPLIER=0.2", *chosen, "timeout", "300", program])
     if re.search(r"Checks: 0\b", said):
@@ -242,7 +266,7 @@ def explain(folder, exercise, result):
               f"({exercise.key('counts')}).")
     elif result.failed:
         print("Not yet. Failed:", *result.failed)
-        said = "\n".join(re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3])
+        said = "\n".join(re.findall(r"^(?:[^:\n]*:\d+:[FE]:|twicetold: ).*", result.said, re.M)[:3])
         print(re.sub(r"([0-9A-Fa-f]{16})[0-9A-Fa-f]{8,}", r"\1...", said))
         for test in result.failed:
             if exercise.section("When " + test):
@@ -255,10 +279,19 @@ def explain(folder, exercise, result):
 
 # ---- answers
 
+def paths(folder):
+    """The environment of a page's command; programs in the folder come first."""
+    path = f"{folder}:{BUILD}:{BUILD}/figures/bench:{BUILD}/figures/ladders:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path}
+
+
 def truth(exercise):
-    """Run the page's command; return the last word that it prints."""
-    path = f"{BUILD}:{BUILD}/figures/bench:{BUILD}/figures/ladders:{os.environ['PATH']}"
-    said = subprocess.run(["sh", "-c", "\n".join(exercise.block("Command"))], env={**os.environ, "PATH": path},
+    """Run the page's command, on the changed copy if there is a change; return the last word that it prints."""
+    folder = f"{HERE}/{exercise.number}"
+    if exercise.key("change"):
+        make_mistake(folder, exercise)
+        run_suite(folder, exercise, "")         # compiles and links
+    said = subprocess.run(["sh", "-c", exercise.command()], env=paths(folder),
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     return ([""] + said.rstrip("\n").split("\n")[-1].split())[-1]
 
@@ -284,7 +317,7 @@ def check_answer(exercise, answer):
     if not found or not near(found, found, 1):
         raise Wrong(f"{n}: the command prints '{found}', perhaps because other programs are running; try again")
     if near(answer, found, float(exercise.key("within") or 1)):
-        print("$", "\n".join(exercise.block("Command")) + f"\n{found}\nRight.")
+        print(f"$ {exercise.command()}\n{found}\nRight.")
         return True
     far = ""
     if NUMBER.fullmatch(answer) and NUMBER.fullmatch(found):
@@ -327,7 +360,24 @@ def check_hole(exercise, _):
     return True
 
 
-CHECK = {"hole": check_hole, "predict": check_answer, "measure": check_answer, "break": check_break}
+def check_derivation(exercise, _):
+    path, answers = copy_of(exercise), {}
+    if not os.path.exists(path):
+        raise Wrong(f"{exercise.number} is not open: make exercise N={exercise.number}")
+    try:
+        exec(compile(read(path), path, "exec"), answers)
+    except Exception as problem:
+        print(f"{path}: {problem!r}")
+        return False
+    step, said = derive.error(exercise, answers) or (0, f"Right: {len(derive.steps(exercise))} steps")
+    hint = [text for name, text in exercise.sections if name == "Hint"][step - 1]
+    print(f"{said}\n{plain(hint)}" if step else said)
+    return not step
+
+
+CHECK = {"hole": check_hole, "predict": check_answer, "measure": check_answer, "break": check_break,
+         "derive": check_derivation}
+WRITTEN = "hole", "derive"          # the reader writes into a copy
 
 
 # ---- commands
@@ -349,7 +399,7 @@ def show_list():
 
 def copy_of(exercise):
     """The file that the reader writes."""
-    return f"{HERE}/{exercise.number}/{exercise.file}"
+    return f"{HERE}/{exercise.number}/{'derivation.py' if exercise.kind == 'derive' else exercise.file}"
 
 
 def show_task(exercise):
@@ -362,7 +412,16 @@ def show_task(exercise):
             make_tree(folder, exercise)
             fill(folder, exercise, skeleton(exercise))
             print(f"Write into {folder}/{weave.hole_place(exercise.keys)}")
-    answer = {"hole": f", or make watch N={n}", "break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
+    elif exercise.kind == "derive":
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.exists(copy_of(exercise)):
+            write(copy_of(exercise), "\n".join(derive.skeleton(exercise)) + "\n")
+        print(f"Write into {copy_of(exercise)}")
+    elif exercise.kind == "predict" and exercise.key("change"):
+        make_mistake(folder, exercise)
+        print(f"The changed copy is {copy_of(exercise)}")
+    answer = {"break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
+    answer = f", or make watch N={n}" if exercise.kind in WRITTEN else answer
     print(f"Then: make check N={n}{answer}\nA hint: make hint N={n}")
 
 
@@ -392,8 +451,8 @@ def check(exercise, answer):
 
 def watch(exercise):
     """Check the scratch copy whenever it is saved, until it is right."""
-    if exercise.kind != "hole":
-        raise Wrong(f"watch: found {exercise.number}, of kind {exercise.kind}, expected a hole")
+    if exercise.kind not in WRITTEN:
+        raise Wrong(f"watch: found {exercise.number}, of kind {exercise.kind}, expected a hole or a derivation")
     show_task(exercise)
     copy, seen, right = copy_of(exercise), None, False
     while not right:

@@ -15,6 +15,7 @@ from support import suite
 os.environ["BUILD"] = suite.BUILD
 os.chdir(suite.TREE)
 from tools import exercise  # noqa: E402
+import derive  # noqa: E402
 import weave  # noqa: E402
 
 EXERCISE = "tests/tools/exercise.py"
@@ -25,7 +26,7 @@ class Exercises(suite.Case):
 
     def setUp(self):
         super().setUp()
-        self.copy = os.path.abspath("copy")
+        self.copy = exercise.HERE = os.path.abspath("copy")
         os.chdir(suite.TREE)
 
     def for_each_page(self, kind, check):
@@ -67,10 +68,15 @@ class Exercises(suite.Case):
     def check_prediction(self, page):
         found, expected = exercise.truth(page), page.key("truth")
         within = min(float(page.key("within") or 1.05), 1.05)
+        if ": " in expected:
+            file, text = expected.split(": ", 1)
+            lines = [line.strip() for line in exercise.read(f"{self.copy}/{page.number}/{file}").split("\n")]
+            self.assertEqual(lines.count(text), 1, text)
+            expected, within = str(lines.index(text) + 1), float(page.key("within") or 1)
         self.assertTrue(exercise.near(expected, found, within), f"prints '{found}', not {expected}")
 
     def test_predictions_are_what_the_commands_say(self):
-        """The command prints the page's `truth:`.
+        """The command prints the page's `truth:`, a word, a number or the number of this line.
 
         Tolerance: that of the page, at most 1/20, since bytes depend on the length of vectors."""
         self.for_each_page("predict", self.check_prediction)
@@ -94,8 +100,26 @@ class Exercises(suite.Case):
         """Exactly the tests that the page names fail."""
         self.for_each_page("break", self.check_mistake)
 
+    def check_derivation(self, page):
+        names, known, empty = [step[0] for step in derive.steps(page)], derive.checks(page), {}
+        right = {name: known[name][1] for name in names}
+        wrong = [(n, name, answer) for n, name in enumerate(names, 1) for answer in known[name][2:]]
+        self.assertIsNone(derive.error(page, right))
+        self.assertGreaterEqual(len(wrong), 2, "wrong answers")
+        self.assertEqual(len(names), [name for name, _ in page.sections].count("Hint"), "hints")
+        exec("\n".join(derive.skeleton(page)), empty)
+        self.assertRegex(derive.error(page, empty)[1], "(?s)^Step 1, .*found None")
+        for n, name, answer in wrong:
+            self.assertEqual((derive.error(page, {**right, name: answer}) or [0])[0], n, name)
+
+    def test_derivations_are_checked_step_by_step(self):
+        """The solution passes, and each wrong answer fails at its step.  An equation has too many products."""
+        self.for_each_page("derive", self.check_derivation)
+        page = exercise.Exercise("4.9")
+        self.assertIn("is right. Found 96 products", derive.error(page, {"apply": derive.checks(page)["apply"][0]})[1])
+
     def test_pages_are_complete(self):
-        """Each has one of the four kinds, an answer and a hint, and shows no LaTeX and no link in a terminal."""
+        """Each has one of the five kinds, an answer and a hint, and shows no LaTeX and no link in a terminal."""
         for number in exercise.numbers():
             page = exercise.Exercise(number)
             with self.subTest(number):
@@ -186,7 +210,7 @@ class Exercises(suite.Case):
     def test_invalid_exercises_are_rejected(self):
         """One line and status 2."""
         self.for_each(self.check_error, [
-            ("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README"), ("watch", "8.1")])
+            ("exercise", "9.99"), ("check", ""), ("solve", "1.1"), ("hint", "../README"), ("watch", "8.1")])
 
 
 if __name__ == "__main__":
