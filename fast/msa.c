@@ -68,7 +68,7 @@ static void attend_window(const struct head *head)
         for (size_t t = 0; t < n; t++) {
             size_t i = token[t];
             for (size_t j = 0; r && j < n; j++)
-                r[j] = bias(p, head->number, grid_offset(&p->windows.grid, i, token[j]));
+                r[j] = bias(p, head->number, msa_offset(p, i, token[j]));
             attention_query(head->y + i * head->y_stride, head->q + i * head->q_stride, k, v, c, r, p->scale, n, c);
         }
     }

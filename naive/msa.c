@@ -30,7 +30,7 @@ static void write_bias(real *r, const struct msa_problem *p, size_t window, size
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
-            size_t offset = grid_offset(&w->grid, windows_token(w, window, i), windows_token(w, window, j));
+            size_t offset = msa_offset(p, windows_token(w, window, i), windows_token(w, window, j));
             bool apart = windows_region_of(w, window, i) != windows_region_of(w, window, j);
             r[i * n + j] = p->rpe ? p->rpe[offset * p->rpe_columns + column] : 0;
             if (apart) r[i * n + j] = -INFINITY;

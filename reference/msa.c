@@ -19,12 +19,14 @@ static const struct option options[] = {
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
-    {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan_in = "1",
+    {.name = "rpe", .shape = "P 1 | P h | E*E 1 | E*E h", .optional = true, .fan_in = "1",
      .meaning = "added to the scores, one for all heads or one per head; offsets key minus query"},
     TENSORS_GHOST("C P", "window=", "head-map|lambda|gamma"),
     TENSORS_OUTPUT,
     {0}
 };
+
+static const struct letter letters[] = {{"E", "offsets along an edge of a window, 2 window - 1"}, {0}};
 
 static status derive(struct problem *p)
 {
@@ -43,7 +45,8 @@ static status derive(struct problem *p)
     for (size_t o = 0; s && o < sizeof ghost / sizeof *ghost; o++)
         if (problem_given(p, ghost[o]))
             return bad_input("option --%s: found with --window, expected no ghost head in windows", ghost[o]);
-    return derive_head_channels(p);
+    status made = s ? problem_set_size(p, "E", 2 * s - 1) : status_ok();
+    return made.code ? made : derive_head_channels(p);
 }
 
 static status resolve(void *params, const struct problem *p)
@@ -52,11 +55,13 @@ static status resolve(void *params, const struct problem *p)
     struct msa_problem *m = params;
     *m = (struct msa_problem){
         .heads = heads_problem(&names), .scale = heads_scale(&names),
-        .rpe = lookup_tensor(&names, "rpe"), .rpe_columns = lookup_axis(&names, "rpe", 1),
+        .rpe = lookup_tensor(&names, "rpe"), .rpe_columns = lookup_axis(&names, "rpe", 1), .table = p->grid,
     };
     m->ghost = ghost_problem(&names, p->grid.offsets);
     status s = windows_create(&m->windows, &p->grid, lookup_whole(&names, "window"));
     if (!s.code) s = windows_shift(&m->windows, lookup_whole(&names, "shift"));
+    size_t edge = m->windows.edge, sides[] = {edge, edge}, E = 2 * edge - 1;
+    if (!s.code && edge && lookup_axis(&names, "rpe", 0) == E * E) s = grid_create(&m->table, 2, sides);
     return names.error.code ? names.error : s;
 }
 
@@ -65,6 +70,12 @@ static status check(const struct problem *p)
     struct msa_problem m;
     status s = resolve(&m, p);
     return s.code ? s : ghost_check(&m.ghost);
+}
+
+size_t msa_offset(const struct msa_problem *m, size_t i, size_t j)
+{
+    if (m->table.tokens == m->windows.grid.tokens) return grid_offset(&m->table, i, j);
+    return grid_offset(&m->table, windows_entry(&m->windows, i), windows_entry(&m->windows, j));
 }
 
 double msa_multiply_adds(const struct msa_problem *m, double pairs)
@@ -76,6 +87,7 @@ double msa_multiply_adds(const struct msa_problem *m, double pairs)
 const struct declaration msa = {
     .name = "msa",
     .summary = "multi-head self-attention, plain, in windows, shifted or not, with an RPE (Vaswani et al. 2017)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,

@@ -7,8 +7,8 @@
  *
  * with s = 1/sqrt(c) unless --scale is given.  R is 0 or Toeplitz, R_ij = rpe[j - i] (grid.h).
  *
- * With --window s, j runs over the tokens of i's own s x s window (Liu et al., "Swin Transformer", 2021, Sec. 3.2).  R
- * is still indexed by the offset on the grid, so only the (2s-1)^2 entries around the middle are read.
+ * With --window s, j runs over the tokens of i's own s x s window (Liu et al., "Swin Transformer", 2021, Sec. 3.2).
+ * Then rpe is the table of one window, or that of the grid: windows read its (2s-1)^2 entries around the middle.
  *
  * With --shift t, 0 <= t < s, the plane is rolled by -t on both axes and cut into windows (windows.h).  Pairs on
  * different sides of the seam are masked, and the result is rolled back.  The offset of two tokens on one side of the
@@ -23,7 +23,8 @@
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
- *     rpe    [P][1] (all heads) or [P][h], or absent; entry j - i, key minus query, row-major
+ *     rpe    [P][1] (all heads) or [P][h], or absent; entry j - i, key minus query, row-major; with windows P may be
+ *            (2s-1)^2
  *     ghost_mul, ghost_add  [C][P], both or neither; ghost_add alone with --lambda 0
  *
  * y must not overlap an input.  A NaN in a query, key, value or bias reaches every output that depends on it.  A score
@@ -52,11 +53,11 @@
  *
  * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is sqrt(c), the width of one head.
  *
- * Swin drops the shift if a window covers the shorter side of the grid; here it is kept.  Swin's public code stores the
- * table of one window, (2s-1)^2 entries by query minus key.  Reversed along both axes it is the middle of our table,
- * whose other entries are free (tests/pytorch/rename.py converts).  Swin masks pairs across the seam with -100, we with
- * -inf.  The difference is below the rounding of float unless a score across the seam exceeds the largest one on the
- * query's own side by more than 83: such a key has the weight e^(excess - 100) there and none here.
+ * Swin drops the shift if a window covers the shorter side of the grid; here it is kept, and networks drop it.  Swin's
+ * public code stores the table of one window by query minus key; reversed along both axes it is ours
+ * (tests/pytorch/rename.py).  Swin masks pairs across the seam with -100, we with -inf.  The difference is below the
+ * rounding of float unless a score across the seam exceeds the largest one on the query's own side by more than 83:
+ * such a key has the weight e^(excess - 100) there and none here.
  *
  * ELSA's App. C doubles the heads and does not say how its matrices are indexed.  Here every channel has rows of its
  * own, over the offsets of the grid; this equals doubled heads if the rows are equal over each half of a head's
@@ -75,11 +76,15 @@ struct msa_problem {
     struct heads_problem heads;
     struct windows windows;     /* without --window one window of all tokens */
     real scale;                 /* 1/sqrt(c), or --scale */
-    const real *rpe;            /* [P][rpe_columns] or NULL */
+    const real *rpe;            /* [table.offsets][rpe_columns] or NULL */
     size_t rpe_columns;         /* 1 or h; 0 without rpe */
+    grid table;                 /* whose offsets rpe has: the whole grid, or one window */
     struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
 HEADS_FIRST(struct msa_problem);
+
+/* The entry of rpe for query i and key j of one window, on the same side of its seam. */
+size_t msa_offset(const struct msa_problem *params, size_t i, size_t j);
 
 /* Multiply-adds of all images with projections.  `pairs` of tokens in an image cost 2 C each, 3 C with a ghost head. */
 double msa_multiply_adds(const struct msa_problem *params, double pairs);

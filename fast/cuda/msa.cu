@@ -37,15 +37,15 @@ struct window_map {
     int tokens, windows, entries;       /* tokens of the grid; windows; tokens of a window */
     int edge, across;                   /* of a window, 0 for the whole grid; windows per row */
     int rows, columns;                  /* the last two axes of the grid */
-    int middle;                         /* entry of offset 0 in the offset table */
+    int middle, pitch;                  /* of the offset table: the entry of offset 0, and offsets per row */
     int shift;                          /* of the windows, or 0 */
 };
 
-struct window_map window_map_of(const struct windows *w)
+struct window_map window_map_of(const struct windows *w, const grid *table)
 {
     const grid *g = &w->grid;
     struct window_map m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
-                        (int)(g->offsets / 2), (int)w->shift};
+                        (int)(table->offsets / 2), 2 * (int)table->size[table->axes - 1] - 1, (int)w->shift};
     if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
     m.columns = (int)g->size[g->axes - 1];
     return m;
@@ -93,7 +93,7 @@ __device__ inline int offset_entry(const struct window_map &m, int i, int j)
 {
     int plane = m.rows * m.columns;
     int t = j / plane - i / plane, y = j % plane / m.columns - i % plane / m.columns, x = j % m.columns - i % m.columns;
-    return m.middle + (t * (2 * m.rows - 1) + y) * (2 * m.columns - 1) + x;
+    return m.middle + (t * (2 * m.rows - 1) + y) * m.pitch + x;
 }
 
 struct msa_device : device_heads {
@@ -477,7 +477,7 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
     for (int r = 0; r < 2; r++) {
         valid[r] = upper + 8 * r < p.map.entries;
         i[r] = window_token(p.map, window, valid[r] ? upper + 8 * r : 0);
-        side[r] = seam_side(p.map, window, upper + 8 * r);
+        side[r] = seam_side(p.map, window, valid[r] ? upper + 8 * r : 0);
         place[r] = (image + i[r]) * p.width + channel;
         output[r] = (image + i[r]) * C + channel;
     }
@@ -510,7 +510,7 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, real
 
 problem_of_msa params_of(const struct msa_problem *p)
 {
-    return {window_map_of(&p->windows), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C,
+    return {window_map_of(&p->windows, &p->table), (int)p->heads.h, (int)p->heads.c, 3 * (int)p->heads.C,
             p->rpe ? (int)p->rpe_columns : 0, (int)p->windows.grid.offsets, !p->ghost.add || p->ghost.by_block,
             p->scale};
 }
@@ -584,7 +584,7 @@ void prepare(struct msa_device *on, const struct msa_problem *p)
 {
     size_t ghosts = p->ghost.add ? p->heads.C : 0;
     device_heads_prepare(on, &p->heads);
-    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.grid.offsets, p->rpe_columns);
+    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->table.offsets, p->rpe_columns);
     device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
     device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
     ghost_prepare(&on->ghost, &on->plan->arena, LOAD_SCRATCH, &p->ghost);

@@ -151,7 +151,7 @@ static status load(struct plan *plan)
 {
     const struct msa_problem *p = plan->params;
     struct msa_fast *f = plan->state;
-    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->windows.grid, p->rpe);
+    if (f->rpe.tables) attention_rpe_load(&f->rpe, &p->table, p->rpe);
     if (f->written) write_sides(f, p);
     ghosted_load(&f->ghosted, p);
     return heads_load(plan);

@@ -268,7 +268,8 @@ static void print_network(const struct network_table *t, const struct command *c
     }
     printf("\nthe end\n");
     print_steps(t->end);
-    printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
+    printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes,\n"
+           "%%7w the edge of a window, at most 7, and %%7t its shift.\n");
     char words[96];
     grid g;
     if (t->channels == 1) printf("\nphotographs: scaled to cover %s pixels, in grey\n", t->grid);

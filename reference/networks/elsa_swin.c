@@ -4,9 +4,9 @@
  * Swin with the authors' final module instead of windows: 7 x 7 neighbours, lambda 0 and gamma 1, so that the ghost
  * head only adds.  Query and key have two thirds of the channels, rounded up to whole groups.  Depths and widths are
  * Swin's; kernel, group width, powers and scale are those of the authors' code, where the block of the published models
- * passes a scale of 1.  In stage 4 attention is over the whole plane.  At 224 pixels that is the authors' window of 7 x
- * 7; on larger images theirs stays 7 x 7.  In Swin-T windows are smaller than planes, but msa's table is for the plane:
- * 147,504 of its numbers are never read. */
+ * passes a scale of 1.  Stage 4 keeps Swin's attention: its windows have 7 x 7 tokens, or the shorter side of the plane
+ * if that is less.  They are shifted in every second block if the shorter side exceeds 7.  A plane that windows do not
+ * divide is an error, as in the authors' code for classification. */
 
 #include "stages.h"
 
@@ -24,12 +24,10 @@ static const struct network_step
 
 #define STEP_ATTENTION(...) \
     {.name = "mixer", .move = JOIN, .what = "msa", .without = "ghost_add,ghost_mul", .second = "rpe", __VA_ARGS__}
-static const struct network_step attention[] = {
-    STEP_NORM1, STEP_ATTENTION(.options = "--heads %h"), STEP_NORM2, STEP_MLP, {0}};
 static const struct network_step windows[] = {
     STEP_NORM1,
-    STEP_ATTENTION(.options = "--heads %h --window 7", .turn = ODD),
-    STEP_ATTENTION(.options = "--heads %h --window 7 --shift 3", .turn = EVEN),
+    STEP_ATTENTION(.options = "--heads %h --window %7w", .turn = ODD),
+    STEP_ATTENTION(.options = "--heads %h --window %7w --shift %7t", .turn = EVEN),
     STEP_NORM2, STEP_MLP, {0}};
 static const struct network_step end[] = {STEPS_END, {0}};
 
@@ -40,7 +38,7 @@ static size_t in_groups_of_8(size_t C) { return (C / 3 * 2 + 7) / 8 * 8; }
 #define STAGES(third, C, mixer) \
     .grid = "224x224", .end = end, \
     .stage = {{2, C, C / 32, embed, mixer}, {2, 2 * C, C / 16, merge, mixer}, {third, 4 * C, C / 8, merge, mixer}, \
-              {2, 8 * C, C / 4, merge, attention}}
+              {2, 8 * C, C / 4, merge, windows}}
 
 const struct network_table elsa_swin[] = {
     {.name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",

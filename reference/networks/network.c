@@ -59,10 +59,12 @@ static status choose_stages(struct network *n, const struct network_request *r)
 
 /* Replaces one placeholder: *from is after its "%", and moves to its end. */
 static void replace(char *to, size_t size, const char **from, const struct network *n,
-                    const struct network_stage *stage)
+                    const struct network_stage *stage, const grid *g)
 {
     char *end;
-    size_t C = stage ? stage->width : 0, h = stage ? stage->heads : 1;
+    size_t C = stage ? stage->width : 0, h = stage ? stage->heads : 1, side = g->size[0];
+    for (int axis = 1; axis < g->axes; axis++)
+        if (g->size[axis] < side) side = g->size[axis];
     size_t times = strtoul(*from, &end, 10), value = 0;
     *from = end + 1;
     switch (*end) {
@@ -70,6 +72,8 @@ static void replace(char *to, size_t size, const char **from, const struct netwo
     case 'h': value = h; break;
     case 'q': value = n->table->query ? n->table->query(C) : 0; break;
     case 'K': value = n->classes; break;
+    case 'w': value = times < side ? times : side; break;
+    case 't': value = times < side ? times / 2 : 0; break;
     case 's': snprintf(to, size, "%.17g", 1 / sqrt((double)C / (double)h)); return;
     default: break;
     }
@@ -82,12 +86,12 @@ static void replace(char *to, size_t size, const char **from, const struct netwo
 }
 
 static status replace_all(char *to, size_t size, const char *from, const struct network *n,
-                          const struct network_stage *stage)
+                          const struct network_stage *stage, const grid *g)
 {
     size_t at = 0;
     while (from && *from) {
         char piece[32] = {*from++};
-        if (*piece == '%') replace(piece, sizeof piece, &from, n, stage);
+        if (*piece == '%') replace(piece, sizeof piece, &from, n, stage, g);
         at += (size_t)snprintf(to + at, size - at, "%s", piece);
         if (at >= size) return failure("a step's options are longer than %zu characters", size);
     }
@@ -112,8 +116,8 @@ static status make_problem(struct part *p, const struct network *n, const struct
 
     /* Options in the first half of the words, sizes in the second. */
     char *sizes = p->words + options;
-    status s = replace_all(p->words, options, p->step->options, n, stage);
-    if (!s.code) s = replace_all(sizes, sizeof p->words - options, p->step->sizes, n, stage);
+    status s = replace_all(p->words, options, p->step->options, n, stage, &in->grid);
+    if (!s.code) s = replace_all(sizes, sizeof p->words - options, p->step->sizes, n, stage, &in->grid);
     if (s.code) return s;
     for (char *at = p->words; *at && words < WORDS;) {
         word[words++] = at;

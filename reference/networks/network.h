@@ -7,8 +7,9 @@
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
  *
  * Options and sizes of a step may have placeholders: %C, %4C, %C/8 for channels of the stage; %h for its heads; %s for
- * 1/sqrt(C/h); %q for query channels, by the table's rule; %K for classes.  Operators and layers that have --grid get
- * the grid of their input.
+ * 1/sqrt(C/h); %q for query channels, by the table's rule; %K for classes.  By Swin's rule %7w is the edge of a window:
+ * 7, or the shorter side of the grid if that is less; %7t is its shift: 7/2, or 0 if the shorter side is at most 7.
+ * Operators and layers that have --grid get the grid of their input.
  *
  * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file has exactly the tensors of all paths.
  *
@@ -41,7 +42,7 @@ struct network_step {
     const char *options;                    /* "--ratio 4 --depthwise"; NULL: none */
     const char *sizes;                      /* of letters that the options leave open: "D=16"; NULL: none */
     const char *without;                    /* optional tensors to leave out: "b_qkv,b_o"; NULL: none */
-    const char *second;                     /* tensors that take the second of their shapes: "rpe"; NULL: none */
+    const char *second;                     /* tensors that take the last shape with sizes (sizes.h): "rpe", or NULL */
     enum turn turn;
 };
 

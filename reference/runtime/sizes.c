@@ -158,7 +158,10 @@ static status set_second_shapes(struct problem *p, const char *list)
 {
     const struct tensor_row *rows = p->declaration->tensors;
     for (int r = 0; list && rows[r].name; r++) {
-        const char *shape = shape_next_alternative(rows[r].shape);
+        int axes;
+        size_t size[TENSOR_AXES];
+        const char *shape = shape_next_alternative(rows[r].shape), *more = shape;
+        for (; more && !shape_sizes(&axes, size, p, more).code; more = shape_next_alternative(more)) shape = more;
         if (!p->tensor[r].present || !shape || !listed(rows[r].name, &list)) continue;
         status s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, shape);
         if (s.code) return status_at(s, rows[r].name);

@@ -800,7 +800,7 @@ Step = collections.namedtuple("Step", "path stage target source adds operator op
 Little = collections.namedtuple("Little", "name grid depths widths heads pictures covered")
 LITTLE = (Little("litv2-s", "32x32", (1, 1, 2, 1), (6, 12, 24, 48), (1, 2, 4, 4), 2, 36),
           Little("structvit-b-4-1-video", "2x32x32", (1, 1, 1, 1), (4, 6, 8, 20), (1, 1, 2, 4), 4, 36),
-          Little("elsa-swin-t", "64x64", (1, 1, 1, 1), (6, 12, 24, 48), (1, 2, 4, 4), 2, 71))
+          Little("elsa-swin-t", "64x64", (1, 1, 1, 2), (6, 12, 24, 48), (1, 2, 4, 4), 2, 71))
 
 
 def words_of(little, words):
@@ -823,7 +823,8 @@ class Networks(Case):
         for stage, part in enumerate(parts):
             entry, _, block = part.partition("  and ")
             start = f"stage{stage + 1}." if block else ""
-            blocks = [(f"{start}block{n + 1}.", block) for n in range(little.depths[stage] if block else 0)]
+            turns = [re.sub(f".*, blocks {other}, .*", "", block) for other in (2, 1)]
+            blocks = [(f"{start}block{n + 1}.", turns[n % 2]) for n in range(little.depths[stage] if block else 0)]
             for path, text in [(start, entry), *blocks]:
                 for name, target, adds, source, operator, options in re.findall(
                         r"^    (\w+) +([xh]) (\+?)= f\(([xh])\) +(\S+)(.*)$", text, re.M):
@@ -835,7 +836,9 @@ class Networks(Case):
         options = re.split(r" with(?:out)? ", step.options)[0].replace("%K", "7")
         if step.stage < 4:
             C, h = little.widths[step.stage], little.heads[step.stage]
-            for letter, value in ("%C", C), ("%h", h), ("%s", 1 / math.sqrt(C / h)):
+            side = math.isqrt(tokens)
+            for letter, value in (("%C", C), ("%h", h), ("%s", 1 / math.sqrt(C / h)), ("%7w", min(7, side)),
+                                  ("%7t", 3 if side > 7 else 0)):
                 options = options.replace(letter, str(value))
         if "--grid GRID" in self.succeeds(f"help {step.operator}"):
             side = math.isqrt(tokens)

@@ -391,6 +391,25 @@ TESTS(equal_values_come_back, sizeof(real) == 4 ? 2 : 0)
 }
 #endif
 
+/* A window's table gives the bits of the plane's table that has it in the middle. */
+TEST(windows_have_tables_of_their_own)
+{
+    enum { C = 8, EDGE = 2 * 3 - 1, ACROSS = 2 * 9 - 1 };
+    const char *options = "--grid 6x9 --heads 2 --window 3 --shift 1";
+    struct fixture plane = fixture(options, &msa, 1, C, "", "b_qkv w_o b_o"), window = plane;
+    struct tensors file = file_of("x 1x54x8 w_qkv 24x8 rpe 25x1", "");
+    const real *w_qkv = fixture_tensor(&plane, "w_qkv"), *rpe = fixture_tensor(&plane, "rpe");
+    memcpy(file.tensor[1].data, w_qkv, 3 * C * C * sizeof *w_qkv);
+    for (size_t e = 0; e < EDGE * EDGE; e++)
+        file.tensor[2].data[e] = rpe[(e / EDGE + 6 - 3) * ACROSS + e % EDGE + 9 - 3];
+    succeeds(bound_to(&window.problem, options, &msa, &file));
+    own_parameters(&window.problem);
+    const struct form *version;
+    for (int r = 0; (version = operator_version_at(&msa, r)); r++)
+        equal(run_form(&window.problem, version, 1, plane.x), run_form(&plane.problem, version, 1, plane.x),
+              plane.outputs);
+}
+
 /* True if there is no device; run.py counts the line that says so. */
 static bool no_device(const struct cuda_plugin **plugin)
 {

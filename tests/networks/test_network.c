@@ -89,7 +89,7 @@ static double bound(struct network *n, const real *x, const real *y)
 static const char *const golden[] = {"litv2-s", "elsa-swin-t", "lisanet-i-t", "lisanet-h-t", "lisanet-h-b",
                                      "structvit-s-4-2", "structvit-s-4-2-video", "chopd-former-15m",
                                      "chopd-former-fc-15m", "chopd-former-depthwise-15m", "chopd-former-pool-15m",
-                                     "chopd-former-linear-15m"};
+                                     "chopd-former-linear-15m", "swin-t", "swin-t_224x448", "elsa-swin-t_224x448"};
 
 /* A golden network: its file with weights, x and PyTorch's outputs (each stage, then the logits). */
 struct answers {
@@ -346,6 +346,7 @@ TEST(networks_reject_wrong_requests)
         {"litv2-s", {.heads = "1,1,5,1"}, "stage3.block1.mixer: option --heads"},
         {"lisanet-i-t", {.grid = "64x3"}, "stage1.embed: option --size"},
         {"swin-t", {.grid = "64x64"}, "stage1.block1.mixer: option --window"},
+        {"elsa-swin-t", {.grid = "256x256"}, "stage4.block1.mixer: option --window: found 7, expected a divisor of 8"},
         {"structvit-s-4-2", {.grid = "0x4"}, "option --grid"},
         {"structvit-s-4-1", {.form = "fftw"}, "form 'fftw': not known to "},
         /* More memory than allowed: detected before any is allocated. */
@@ -454,6 +455,32 @@ TEST(published_elsa_models_state_a_scale_of_one)
             if (!strcmp(n.part[p].step->what, "elsa") && problem_given(&n.part[p].problem, "scale"))
                 stated += problem_number(&n.part[p].problem, "scale") == 1;
         ck_assert_uint_eq(stated, row[i].blocks);
+        network_release(&n);
+    }
+}
+
+/* Swin's public code: windows of 7, or of the shorter side if that is less; no shift unless it exceeds 7.  Weights for
+ * 224 pixels serve all larger grids. */
+TEST(swin_windows_follow_the_plane)
+{
+    static const struct { const char *grid; double edge, shift; } plane[] = {
+        {"224x224", 7, 0}, {"224x448", 7, 0}, {"672x224", 7, 0}, {"448x448", 7, 3}, {"160x160", 5, 0},
+        {"64x128", 2, 0}};
+    for (size_t i = 0; i < 2 * COUNT(plane); i++) {
+        size_t at = i / 2, mixers = 0;
+        struct small s = {i % 2 ? "swin-t" : "elsa-swin-t", "224x224", "1,1,1,2", "4,8,16,32", NULL, 1};
+        if (i % 2 && at > 3) continue;          /* stage 1 of Swin-T has no windows of 7 there */
+        struct network first = made(&s, 7, "naive", 1), n = (s.grid = plane[at].grid, made(&s, 7, "naive", 1));
+        struct tensors all = {.tensor = keep(512, sizeof *all.tensor)};
+        while (network_weight(&all.tensor[all.count], keep(NETWORK_PATH, 1), &first, all.count)) all.count++;
+        if (at < 4) succeeds(network_bind(&n, &all));
+        for (size_t p = 0; p < n.parts; p++)
+            if (n.part[p].stage == 4 && !strcmp(n.part[p].step->what, "msa")) {
+                ck_assert(problem_number(&n.part[p].problem, "window") == plane[at].edge);
+                ck_assert(problem_number(&n.part[p].problem, "shift") == (mixers++ ? plane[at].shift : 0));
+            }
+        ck_assert_uint_eq(mixers, 2);
+        network_release(&first);
         network_release(&n);
     }
 }

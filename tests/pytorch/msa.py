@@ -1,7 +1,7 @@
 """Self-attention (Vaswani et al. 2017), literally and as timed; see _golden.py.
 
 Windows and their shift: Liu et al. 2021; the ghost head: Zhou et al. 2021, App. C.  In the cases "public" y_expected
-comes from a table as Swin's public code stores it, and rpe is this table, converted as in rename.py.
+comes from a table as Swin's public code stores it, and rpe is this table in reverse, as in rename.py.
 """
 
 import math
@@ -20,9 +20,11 @@ def bias(t, grid, heads, window=None, shift=0):
     parts = []
     if "rpe" in t:
         table, near = t["rpe"].expand(-1, heads), grid
-        if window:                      # the table of a window is the middle of the plane's
-            rows, columns = (slice(n - window, n + window - 1) for n in grid)
-            near, table = (window, window), table.unflatten(0, [2 * n - 1 for n in grid])[rows, columns].flatten(0, 1)
+        if window:                      # the table of a window, or the middle of the plane's
+            near = (window, window)
+            if len(table) != (2 * window - 1) ** 2:
+                rows, columns = (slice(n - window, n + window - 1) for n in grid)
+                table = table.unflatten(0, [2 * n - 1 for n in grid])[rows, columns].flatten(0, 1)
         parts.append(toeplitz(table, near).permute(2, 0, 1)[None])
     if shift:                           # the last rows and columns of the rolled plane are separate regions
         late = [(torch.arange(n) >= n - shift).long() for n in grid]
@@ -64,16 +66,6 @@ def ghosted(t, x, grid, heads, power, gamma, by_block):
 
 
 # ---- Swin's public tables -------------------------------------------------------
-
-
-def of_windows(table, grid, edge):
-    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to one of the plane, by key minus query.
-    Reverses both axes, and adds zeros that windows do not read."""
-    inner, (rows, columns) = 2 * edge - 1, grid
-    whole = table.new_zeros(2 * rows - 1, 2 * columns - 1, table.shape[-1])
-    whole[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1] = \
-        table.reshape(inner, inner, -1).flip((0, 1))
-    return whole.flatten(0, 1)
 
 
 def public_windows(t, x, table, grid, heads, edge, shift):
@@ -143,7 +135,8 @@ PUBLIC = [("public",        (4, 4),   2, 2, 4, 2, "public", {"window": 2}),
 
 
 def rows(grid, heads, batch, c, columns, how, options):
-    tokens, table, C = math.prod(grid), math.prod(2 * n - 1 for n in grid), heads * c
+    tokens, C = math.prod(grid), heads * c
+    table = (2 * options["window"] - 1) ** 2 if how == "public" else math.prod(2 * n - 1 for n in grid)
     extra = [("rpe", (table, columns), 1)] if columns else []
     if how == "ghost":
         extra += [("ghost_add", (C, table), tokens)] + [("ghost_mul", (C, table), 1)] * bool(options["lambda"])
@@ -156,7 +149,7 @@ def main():
         if how == "public":
             edge = options["window"]
             public = random_numbers(1000 * seed + 999, ((2 * edge - 1) ** 2, heads), 1)
-            t["rpe"] = of_windows(public, grid, edge)
+            t["rpe"] = public.flip(0)
             y = public_windows(t, t["x"], public, grid, heads, edge, options.get("shift", 0))
         elif how == "ghost":
             power, gamma = options["lambda"], options["gamma"]

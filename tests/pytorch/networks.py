@@ -176,10 +176,17 @@ def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
     return Layer(around(0, C, extra)[1:], run, C, grid)
 
 
-def msa(C, grid, heads, window=None, shift=0):
-    """Self-attention with a bias per offset and head, in windows that may be shifted."""
-    run = lambda t, x, **how: of_msa.msa(t, x, grid, heads, window, shift, **how)
-    return Layer(of_msa.rows(grid, heads, 1, C // heads, heads, "windows", {})[1:], run, C, grid)
+def swin_windows(grid, heads, shift):
+    """Swin's rule: windows of at most 7, and no shift if they are as wide as the shorter side."""
+    edge = min(7, *grid)
+    return dict(heads=heads, window=edge, shift=shift if edge < min(grid) else 0)
+
+
+def msa(C, grid, heads, shift):
+    """Self-attention in windows, with a bias per offset and head."""
+    how = swin_windows(grid, heads, shift)
+    run = lambda t, x, **more: of_msa.msa(t, x, grid, **how, **more)
+    return Layer(of_msa.rows(grid, heads, 1, C // heads, heads, "public", how)[1:], run, C, grid)
 
 
 def chopd(C, grid, components, boxes, hidden):
@@ -251,18 +258,17 @@ def litv2(widths, depths, heads, classes):
 
 
 def elsa_swin(widths, depths, heads, classes, group_width):
-    def block(s):
-        local = step("mixer", JOIN, elsa, heads=heads[s], group_width=group_width)
-        return always(residual(local if s < 3 else step("mixer", JOIN, msa, heads=heads[s])))
-    return stages(merged(widths[0], merge), block, depths, classes)
+    local = lambda s: always(residual(step("mixer", JOIN, elsa, heads=heads[s], group_width=group_width)))
+    return stages(merged(widths[0], merge), lambda s: local(s) if s < 3 else shifted(heads[s]), depths, classes)
+
+
+def shifted(heads):
+    """Windows, shifted in every second block."""
+    return lambda j: residual(step("mixer", JOIN, msa, heads=heads, shift=0 if j % 2 else 3))
 
 
 def swin(widths, depths, heads, classes):
-    def block(s):
-        whole = step("mixer", JOIN, msa, heads=heads[s])
-        shifted = lambda shift: step("mixer", JOIN, msa, heads=heads[s], window=7, shift=shift)
-        return lambda j: residual(whole if s == 3 else shifted(0 if j % 2 else 3))
-    return stages(merged(widths[0], merge), block, depths, classes)
+    return stages(merged(widths[0], merge), lambda s: shifted(heads[s]), depths, classes)
 
 
 def lisanet_i(widths, depths, heads, classes, latent):
@@ -489,7 +495,8 @@ def timed(case, t):
             elif layer is hilo:
                 run = functools.partial(run, attend=attend)
             elif layer is msa:
-                run = functools.partial(run, attend=attend, ready=of_msa.bias(given, each.grid, **each.step.options))
+                how = swin_windows(each.grid, **each.step.options)
+                run = functools.partial(run, attend=attend, ready=of_msa.bias(given, each.grid, **how))
             elif layer is elsa:
                 run = functools.partial(run, apply=apply)
             steps.append(each._replace(layer=each.layer._replace(run=run)))
@@ -508,7 +515,7 @@ def timed(case, t):
 
 CASES = {
     "litv2-s": dict(grid=(64, 32), widths=(4, 8, 16, 32), depths=(1, 1, 2, 1), heads=(1, 1, 4, 2)),
-    "elsa-swin-t": dict(grid=(32, 64), widths=(4, 8, 16, 32), depths=(1, 1, 1, 1), heads=(1, 2, 4, 2)),
+    "elsa-swin-t": dict(grid=(64, 128), widths=(4, 8, 16, 32), depths=(1, 1, 1, 1), heads=(1, 2, 4, 2)),
     "lisanet-i-t": dict(grid=(48, 32), widths=(16,), depths=(2,), heads=(2,), batch=2),
     "lisanet-h-t": dict(grid=(32, 64), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1), heads=(2, 4, 4, 2)),
     "lisanet-h-b": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1), heads=(4, 4, 2, 4)),
@@ -519,19 +526,25 @@ CASES = {
     "chopd-former-depthwise-15m": dict(grid=(32, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1), batch=2),
     "chopd-former-pool-15m": dict(grid=(64, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1)),
     "chopd-former-linear-15m": dict(grid=(32, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1)),
+    "swin-t": dict(grid=(224, 224), widths=(2, 4, 8, 16), depths=(1, 1, 1, 2), heads=(1, 2, 4, 2)),
+    "swin-t 224x448": dict(grid=(224, 448), widths=(2, 4, 8, 16), depths=(2, 1, 2, 2), heads=(1, 2, 4, 2)),
+    "elsa-swin-t 224x448": dict(grid=(224, 448), widths=(4, 8, 16, 32), depths=(1, 1, 1, 2), heads=(1, 2, 4, 2)),
 }
 
 
 def main():
-    for seed, (name, case) in enumerate(CASES.items(), 1):
+    for seed, (title, case) in enumerate(CASES.items(), 1):
+        name = title.split()[0]
         steps = placed(network(name, case["widths"], case["depths"], case.get("heads"), classes=5), case["grid"])
         x = random_numbers(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
+        if x.numel() > 100000:
+            x = (2 * x).round() / 2         # compresses well
         t = weights(steps, lambda number, shape, fan: random_numbers(1000 * seed + number, shape, fan ** -0.5))
         answers = run_all(steps, t, x)
         options = [f"{name} --grid {axes(case['grid'])}"]
         options += [f"--{key} {','.join(map(str, case[key]))}" for key in ("depths", "widths", "heads") if key in case]
         options += ["--classes 5"]
-        write("network", name, {"x": x, **t, **answers}, " ".join(options), answers)
+        write("network", title.replace(" ", "_"), {"x": x, **t, **answers}, " ".join(options), answers)
 
 
 if __name__ == "__main__":

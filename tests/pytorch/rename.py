@@ -17,7 +17,6 @@ import torch
 
 import networks
 from _golden import safetensors
-from msa import of_windows
 
 # The shape of their tensor for a shape of ours, and the conversion to ours.
 Layout = namedtuple("Layout", "theirs ours")
@@ -34,13 +33,7 @@ ONE_CHANNEL = Layout(lambda shape: (shape[0], 1, *shape[1:]), lambda value: valu
 PLANE = Layout(lambda shape: (1, shape[0], edge(shape[1]), edge(shape[1])), lambda value: value[0].flatten(1))
 TRANSPOSED = Layout(lambda shape: shape[::-1], lambda value: value.t())
 VALUE_FIRST = Layout(lambda shape: shape, lambda value: value.roll(-(value.shape[0] // 3), 0))  # value, query, key
-
-
-def of_window(shape):
-    """Ours: a square plane's table, by key minus query.  Theirs: a window's, at most 7 x 7, by query minus key."""
-    side = (edge(shape[0]) + 1) // 2
-    inner = min(7, side)
-    return Layout(lambda shape: ((2 * inner - 1) ** 2, shape[1]), lambda value: of_windows(value, (side, side), inner))
+REVERSED = Layout(lambda shape: shape, lambda value: value.flip(0))         # by query minus key; ours: key minus query
 
 
 def map_of(weight, bias, theirs, layout=SAME, of_bias=SAME):
@@ -75,7 +68,7 @@ ELSA = {
 SWIN = {
     **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"),
     **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
-    "mixer.rpe": ("attn.relative_position_bias_table", of_window),
+    "mixer.rpe": ("attn.relative_position_bias_table", REVERSED),
 }
 # ELSA's checkpoints use one name for two layouts of projections.
 PROJECTIONS = {
@@ -99,7 +92,6 @@ def rules(name, steps):
             path = f"{each.path}.{tensor}"
             stage, block, last = re.fullmatch(r"(?:stage(\d)\.)?(?:block(\d+)\.)?(.*)", path).groups()
             theirs, layout = {**more, **table}[last]
-            layout = layout(shape) if layout is of_window else layout
             if block:
                 theirs = f"layers.{int(stage) - 1}.blocks.{int(block) - 1}.{theirs}"
             elif theirs.startswith("downsample"):
