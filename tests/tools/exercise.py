@@ -48,6 +48,7 @@ from weave import Wrong  # noqa: E402
 BUILD = os.environ.get("BUILD") or "build"
 PAGES = "chapters/exercises"
 HERE = BUILD + "/exercises"         # scratch copies, hints given, exercises done
+LIMIT = 100                         # seconds for a suite
 SOURCES = ("chapters", "reference", "naive", "fast", "tests", "figures")
 os.environ.update(LC_ALL="C", BUILD=BUILD)
 for variable in ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE"):
@@ -93,8 +94,10 @@ def plain(text):
     text = re.sub(r"\$+([^$]+)\$+", lambda found: plain_formula(found[1]), text)
     text = re.sub(r"\[([^]]+)\]\((?:\.\./)*([^)]+)\)",
                   lambda found: found[2] if found[1] == found[2] else f"{found[1]} ({found[2]})", text)
+    whole = re.sub("`[^`\n]+`", lambda found: found[0].replace(" ", "\0"), text)      # code is not broken
     return "\n\n".join(part if part.startswith(("`" * 3, " ", "-", "|", "1.")) else
-                       textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n"))
+                       textwrap.fill(part, 100, break_on_hyphens=False)
+                       for part in whole.split("\n\n")).replace("\0", " ")
 
 
 class Exercise:
@@ -222,7 +225,9 @@ def run_suite(folder, exercise, case):
         forms = len(re.findall("^(?:plain|fast|cuda)", said, re.M))
         return Result(status == 0, f"{said}Checks: {forms}", ("verify",) if status else ())
     chosen = ["CK_RUN_CASE=" + case] if case else []
-    status, said = run(["env", "CK_TIMEOUT_MULTIPLIER=0.2", *chosen, "timeout", "300", program])
+    status, said = run(["env", "CK_TIMEOUT_MULTIPLIER=0.2", *chosen, "timeout", str(LIMIT), program])
+    if status == 124:
+        return Result(False, f"error: the proofs did not end within {LIMIT} seconds")
     if re.search(r"Checks: 0\b", said):
         raise Wrong(f"{exercise.number}: no test of {suite} ran")
     failed = re.findall(r"^[^:\n]*:\d*:[FE]:[^:\n]*:([a-z0-9_]*):", said, re.M) if status else []
@@ -236,7 +241,8 @@ def count(folder, exercise):
     compiling = [*how["count"], "-x", "c++", "-c", "-", "-o", "counted.o"]
     objects = f"{BUILD}/tests/tools/exercise_count.o", f"{folder}/counted.o"
     linking = [*how["link"], *objects, *how["with"], "-o", program]
-    counting = [program, *exercise.key("counts").split(" ", 3)]
+    form = "naive" if exercise.file.startswith("naive/") else "plain"
+    counting = [program, *exercise.key("counts").split(" ", 3), form]
     for words, more in (compiling, {"cwd": folder, "input": source}), (linking, {}), (counting, {}):
         status, said = run(words, **more)
         if status:
@@ -320,8 +326,9 @@ def check_answer(exercise, answer):
         print(f"$ {exercise.command()}\n{found}\nRight.")
         return True
     far = ""
-    if NUMBER.fullmatch(answer) and NUMBER.fullmatch(found):
-        far = ", which is too large" if float(answer) > float(found) else ", which is too small"
+    if NUMBER.fullmatch(found):
+        far = (": expected a number" if not NUMBER.fullmatch(answer) else
+               ", which is too large" if float(answer) > float(found) else ", which is too small")
     print(f"Not {answer}{far}.")
     return False
 
@@ -337,7 +344,9 @@ def check_break(exercise, answer):
     if not result.failed:
         explain(folder, exercise, result)
         return False
-    wrong = [name for name in answer.split() if name not in result.failed]
+    proofs = "".join(map(read, [*glob.glob(f"tests/*/{exercise.suite}.c*"), "tests/support/battery.c"]))
+    wrong = [name if re.search(rf"TESTS?\({re.escape(name)}\b", proofs) else f"{name} (no proof of this name)"
+             for name in answer.split() if name not in result.failed]
     print(*["Not failing:", *wrong] if wrong else [f"Right. Failed in {exercise.suite}:", *result.failed], sep="\n    ")
     return not wrong
 

@@ -133,7 +133,8 @@ class Exercises(suite.Case):
         self.for_each(lambda text, expected: self.assertEqual(exercise.plain(text), expected), [
             (r"$G^a_{icd} = \sum_n k_{nc}\, w^a_{i-n,c}$", "G^a_icd = Σ_n k_nc w^a_{i-n,c}"),
             (r"$e^{\text{old} - x_j} / \sqrt{v + \epsilon}$ and $2 \times 2^{10}$", "e^(old - x_j) / √(v + ε) and 2 × 2^10"),
-            ("[naive/a.c](../naive/a.c), [the map](3-elsa.md)", "naive/a.c, the map (3-elsa.md)")])
+            ("[naive/a.c](../naive/a.c), [the map](3-elsa.md)", "naive/a.c, the map (3-elsa.md)"),
+            ("x" * 96 + " `a b`", "x" * 96 + "\n`a b`")])
 
     def test_holes_are_not_printed(self):
         """No chapter or appendix prints a line of the solution."""
@@ -157,10 +158,11 @@ class Exercises(suite.Case):
     def test_wrong_answers_get_hints(self):
         """A wrong answer is told the next hint, not the truth.  A right one is told the next exercise."""
         page = exercise.Exercise("8.1")
-        for answer, expected in ("10", "Not 10, which is too large.\nHint 1 of 1"), ("8", "too small.\nHint 1 of 1"):
+        for answer, expected in ("10", "Not 10, which is too large.\nHint 1 of 1"), ("8", "too small.\nHint 1 of 1"), \
+                ("nine", "Not nine: expected a number.\n"):
             status, said = self.do("check", page.number, answer)
             self.assertIn(expected, said)
-            self.assertEqual((status, "There are no more hints" in said), (1, answer == "8"))
+            self.assertEqual((status, "There are no more hints" in said), (1, answer != "10"))
             self.assertNotRegex(said, r"\b9\b|awk")
         status, said = self.do("check", page.number, "9")
         self.assertEqual(status, 0)
@@ -171,7 +173,14 @@ class Exercises(suite.Case):
         with mock.patch.object(exercise, "solve", return_value=failing):
             said = self.do("check", "8.7", "sums_and_products_obey_the_laws")[1]
             self.assertNotIn("sqrt_is", said)
+            self.assertIn("sqrt (no proof of this name)", self.do("check", "8.7", "sqrt")[1])
             self.assertEqual(self.do("check", "8.7", "sqrt_is_a_root_up_to_sign")[0], 0)
+
+    def test_endless_answers_are_ended(self):
+        page, said = exercise.Exercise("8.6"), "error: the proofs did not end within 0.001 seconds"
+        exercise.make_tree(self.copy, page)
+        with mock.patch.object(exercise, "LIMIT", 0.001):
+            self.assertEqual(exercise.solve(self.copy, page), exercise.Result(False, said))
 
     def test_skeletons_are_not_judged(self):
         page = exercise.Exercise("0.1")
