@@ -67,8 +67,8 @@ def rms(values):
 
 # ---- Random numbers: each stream of a seed has its own
 
-def normal(stream, *shape, deviation=1.0, seed=1):
-    return deviation * np.random.default_rng([seed, stream]).standard_normal(shape)
+def normal(stream, *shape, deviation=1.0):
+    return deviation * np.random.default_rng([1, stream]).standard_normal(shape)
 
 
 def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
@@ -107,9 +107,9 @@ def program_tensors(command, *words):
         return read_tensors(path), said.strip()
 
 
-def tokens(grid, channels, *words, seed=0):
+def tokens(grid, channels, *words):
     """x [B, N, C] of real images, or of noise if there is no data set; and their source."""
-    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
+    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, *words)
     return tensors["x"], origin
 
 
