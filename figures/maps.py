@@ -67,8 +67,8 @@ def rms(values):
 
 # ---- Random numbers: each stream of a seed has its own
 
-def normal(stream, *shape, deviation=1.0, seed=1):
-    return deviation * np.random.default_rng([seed, stream]).standard_normal(shape)
+def normal(stream, *shape, deviation=1.0):
+    return deviation * np.random.default_rng([1, stream]).standard_normal(shape)
 
 
 def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
@@ -107,9 +107,9 @@ def program_tensors(command, *words):
         return read_tensors(path), said.strip()
 
 
-def tokens(grid, channels, *words, seed=0):
+def tokens(grid, channels, *words):
     """x [B, N, C] of real images, or of noise if there is no data set; and their source."""
-    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
+    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, *words)
     return tensors["x"], origin
 
 
@@ -269,52 +269,6 @@ def lisa_border(grid="56x56"):
         circular = twicetold.lisa(x, equation=10, wa=ea[around], wb=eb[around], **shared)[0]
         difference = np.sqrt(np.mean((circular - straight) ** 2, axis=1)) / rms(straight)
         matrix(name, difference.reshape(size), ".3g")
-
-
-def lisa_kernels():
-    """Kernels of three queries on one image, like LiSA's Fig. 5: self-attention, and Eq. 10 with two sets of tables.
-    Query and key of a pixel are its surroundings."""
-    at = ((5, 12), (10, 17), (18, 25))
-    pixels, origin = picture(30)
-    remark(f"lisa-kernels: attention kernels over the grid, image 30 of {origin}; nothing is trained")
-    remark("queries (row, column): " + " ".join(f"({y}, {x})" for y, x in at))
-    matrix("image 0", over_largest(pixels))
-    N, C, seen, D = EDGE ** 2, 65, 9, 4
-    tables = {"hand": [hand_made(1, C), hand_made(2.5, 1)[:, 0]],
-              "random": [normal(0, N, C, D), normal(1, N, D)]}
-    for name in ("self", *tables):
-        if name == "self":
-            attend = ("msa", {"scale": 4.0})
-        else:
-            attend = ("lisa", dict(zip(("wa", "wb"), tables[name]), ba=np.zeros((C, D)), bb=np.zeros((C, D))))
-        kernels = read_kernels(surroundings(pixels), C, seen, *attend)
-        for t, (y, x) in enumerate(at):
-            matrix(f"{name} {t}", over_largest(kernels[y * EDGE + x]).reshape(EDGE, EDGE))
-
-
-def hand_made(width, columns):
-    """[N, columns, 4]: a Gaussian's derivatives along x and y, half its negative Laplacian and a quarter of itself (in
-    units of the width), at each entry's distance i - n, the short way around."""
-    along = np.where(np.arange(EDGE) > EDGE // 2, np.arange(EDGE) - EDGE, np.arange(EDGE))
-    y, x = (a.ravel() / width for a in np.meshgrid(along, along, indexing="ij"))
-    gaussian = np.exp(-(x ** 2 + y ** 2) / 2)
-    table = np.stack([-x * gaussian, -y * gaussian, (2 - x ** 2 - y ** 2) / 2 * gaussian, gaussian / 4], axis=1)
-    return np.repeat(table[:, None], columns, axis=1)
-
-
-def read_kernels(looks, C, seen, operator, given):
-    """kappa_ij: the output of token i for an impulse in the value of token j.  A run has C - seen tokens j."""
-    N = len(looks)
-    image, impulse = np.arange(C) < seen, np.arange(C) >= seen
-    w = np.concatenate([np.diag(part.astype(float)) for part in (image, image, impulse)])
-    x = np.zeros((1, N, C), np.float32)
-    x[0, :, :seen] = looks
-    plan = twicetold.plan(operator, x, grid=(EDGE, EDGE), w_qkv=w, **given)
-    kernels = np.empty((N, N))
-    for first in range(0, N, C - seen):
-        x[0, :, seen:] = np.eye(N)[:, first:first + C - seen]
-        kernels[:, first:first + C - seen] = plan(x)[0, :, seen:]
-    return kernels
 
 
 def lisa_error(*words):
@@ -546,84 +500,6 @@ def chopd_direct(*grids):
         row(grid, int(read.sum()))
 
 
-ENOUGH = 5e-4                           # relative error at which a decomposition stops
-PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time, by matrix products
-
-
-def chopd_rank(*words):
-    """Error of decompositions of W_imncd in few terms (Eq. 5), by rank: SWEEPS RANK...  Untrained layers:
-    self-attention, with scores also four times as large; convolutions; noise.  Each rank begins with the terms of the
-    one before and random ones.  A tensor is done once its error is at most ENOUGH."""
-    sweeps, *ranks = numbers(words, 1, 10 ** 4)
-    x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
-    tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
-               "convolution": convolution_tensor(3), "depthwise": convolution_tensor(3, np.eye(8)),
-               "pointwise": convolution_tensor(1), "noise": normal(60, 4, 16, 16, 8, 8, seed=4)}
-    remark(f"tokens: {origin}; nothing is trained")
-    remark("size: 4 16 16 8 8")
-    row("#tensor", "rank", "error", "factors", "dense", "sweeps")
-    for name, w in tensors.items():
-        factors = [np.empty((n, 0)) for n in w.shape]
-        for rank in ranks:
-            start = [normal(axis, n, rank, seed=4) for axis, n in enumerate(w.shape)]
-            for begun, known in zip(start, factors):
-                begun[:, :known.shape[1]] = known
-            factors, error, needed = decompose(w, start, sweeps)
-            row(name, rank, f"{error:.6g}", rank * sum(w.shape), w.size, needed)
-            if error <= ENOUGH:
-                break
-
-
-def attention_tensor(x, sharpness, heads=2):
-    """W_imncd of self-attention (Eq. 7), the sum over heads of attention times value and output projection."""
-    C = x.shape[-1]
-    w = 0
-    for head in range(heads):
-        q, k = (x @ normal(stream + head, C // heads, C, seed=4).T / np.sqrt(C) for stream in (10, 20))
-        a = softmax(sharpness * np.einsum("inc,imc->imn", q, k) / np.sqrt(C // heads), axis=1)
-        value = normal(30 + head, C, C // heads, seed=4) @ normal(40 + head, C // heads, C, seed=4)
-        w = w + np.einsum("imn,cd->imncd", a, value)
-    return w
-
-
-def convolution_tensor(kernel, channels=1, edge=4, C=8):
-    """W_imncd of kernel x kernel weights with zero padding; `channels` masks the pairs of channels."""
-    weights = normal(50, kernel, kernel, C, C, seed=4) * channels
-    at = np.subtract.outer(np.arange(edge), np.arange(edge)) + kernel // 2          # m - n, along an axis
-    one_hot = np.equal.outer(at, np.arange(kernel)).astype(float)
-    w = np.einsum("yup,xvq,pqcd->yxuvcd", one_hot, one_hot, weights).reshape(edge ** 2, edge ** 2, C, C)
-    return np.broadcast_to(w, (4, *w.shape)).copy()
-
-
-def sweep(tensor, factors):
-    """Alternating least squares: fits each factor in turn.  Then scales the factors of each term to equal lengths."""
-    factors, axes = list(factors), range(tensor.ndim)
-    for axis in axes:
-        others = [a for a in axes if a != axis]
-        gram = np.prod([factors[a].T @ factors[a] for a in others], axis=0)
-        pairs = [part for a in others for part in (factors[a], (a, tensor.ndim))]
-        seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize=PAIRWISE)
-        damping = 1e-9 * np.diag(gram)                  # keeps a factor near its old value if terms are similar
-        factors[axis] = np.linalg.solve(gram + np.diag(damping), (seen + damping * factors[axis]).T).T
-    lengths = np.array([np.linalg.norm(factor, axis=0) for factor in factors])
-    return [factor * lengths.prod(0) ** (1 / len(factors)) / length for factor, length in zip(factors, lengths)]
-
-
-def decompose(tensor, factors, sweeps):
-    """The factors after `sweeps` sweeps, or once their error is at most ENOUGH; the error; the number of sweeps.  Sweep
-    n takes a step sqrt(n) times as long if that lowers the error."""
-    def distance(found):
-        return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=PAIRWISE))
-    for n in range(1, sweeps + 1):
-        after = sweep(tensor, factors)
-        farther = [old + n ** 0.5 * (new - old) for old, new in zip(factors, after)]
-        factors = min(after, farther, key=distance)
-        error = distance(factors) / np.linalg.norm(tensor)
-        if error <= ENOUGH:
-            break
-    return factors, error, n
-
-
 # ---- Chapter 5: HiLo
 
 def hilo_cost():
@@ -704,8 +580,8 @@ def grid_sizes(grid, axes=None):
     return [int(s) for s in sizes]
 
 
-MAPS = (attention_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
-        elsa_filters, chopd_error, chopd_direct, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
+MAPS = (attention_error, lisa_border, lisa_error, structsa_kernels, structsa_motion, elsa_border,
+        elsa_filters, chopd_error, chopd_direct, hilo_cost, hilo_alias, hilo_spectrum)
 
 
 def main(computed, name="", *words):

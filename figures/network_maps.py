@@ -9,13 +9,10 @@ step.  Tiny networks are those of reference/networks/learned.c; most figures sho
 
 import functools
 import gzip
-import json
 import math
 import pathlib
-import struct
 import sys
 import tempfile
-import zlib
 
 import maps
 import numpy as np
@@ -23,28 +20,13 @@ import twicetold
 from maps import (IMAGES, call, magnitudes, matrix, numbers, over_largest, parameters, picture, program_tensors,
                   read_tensors, remark, ring_energies, row, softmax)
 
+sys.path.append(str(maps.top / "tests"))
+from support.suite import GREY, png, write_tensors  # noqa: E402
+
 LEARNED = maps.top / "tests/golden/learned"
 SIDE, N, C = 14, 196, 32                # tokens of a side, tokens and channels of the tiny networks
 SHOWN = 28                              # the image of the test set that is shown
 block = functools.partial(matrix, form=".4f")
-
-
-def write_png(path, pixels):
-    """Write grey pixels, 0 to 1, as a PNG of 8 bits."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows, columns = pixels.shape
-    lines = b"".join(b"\0" + line.tobytes() for line in np.rint(pixels * 255).astype(np.uint8))
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0))
-                     + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
-
-
-def write_pixels(path, images):
-    """Write images [B, H, W] as the tensor x [B, H W, 1]."""
-    x = np.ascontiguousarray(images, "<f4").reshape(len(images), -1, 1)
-    header = json.dumps({"x": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + x.tobytes())
 
 
 def network(name, *words, photo=None, images=None):
@@ -52,9 +34,11 @@ def network(name, *words, photo=None, images=None):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "given")
         if images is None:
-            write_png(path, photo)
+            lines = b"".join(b"\0" + line.tobytes() for line in np.rint(photo * 255).astype(np.uint8))
+            path.write_bytes(png(*photo.shape, GREY, 8, lines))
         else:
-            write_pixels(path, images)
+            x = np.reshape(images, (len(images), -1, 1))
+            write_tensors(path, {"x": (x.shape, x.ravel().tolist())}, "F32")
             words = *words, "--input"
         return program_tensors("network", name, *words, path)[0]
 

@@ -106,7 +106,6 @@ def lisa_tables(run):
             fitting = [grid for grid in grids.split() if series == "msa" or int(grid.split("x")[0]) % 8 == 0]
             run.sweep(series, f"msa {window} {layer},rpe --form {attention} --grid {' '.join(fitting)}", each=150)
     run.map("lisa-border")
-    run.map("lisa-kernels")
     run.map("lisa-error", *errors.split())
 
 
@@ -142,7 +141,7 @@ def lisa_error(run):
 Chapter("lisa", lisa_tables, (),
         scalings("lisa", "time memory", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
                  chains=[("eq10", CHAIN)]),
-        {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
+        {"lisa-error": lisa_error}, pictures("lisa-border"))
 
 
 # ---- 2: StructSA -----------------------------------------------------------------------------------------------------
@@ -268,11 +267,9 @@ Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kerne
 def chopd_tables(run):
     layer = "--channels 96 --sizes D=96,R=96"
     dense, grids, edges, boxes = "4x4 6x6", "14x14 28x28 56x56", "8 16 32 64 128 256", "0.05 1 3 7 15 31 55 111"
-    ranks = "20 1 8 32 64 96 128"
     if run.full:
         dense, grids = "4x4 5x5 6x6 8x8 10x10", "14x14 28x28 56x56 84x84 112x112"
         edges, boxes = "8 16 24 32 48 64 96 128 192 256 384 512 768 1024", "0.3 1 3 5 7 9 11 15 21 31 43 55 81 111"
-        ranks = "200 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
     run.table("chopd")
     for series, words, forms in (("dfc", f"dfc-cp {layer}", "plain fast"),
                                  ("chopd", f"chopd {layer},G=4,S=24", "direct plain fast")):
@@ -281,7 +278,6 @@ def chopd_tables(run):
     count_direct(run, f"{dense} {grids}")
     run.map("chopd-boxes", *boxes.split())
     run.map("chopd-error", *edges.split())
-    run.map("chopd-rank", *ranks.split())
 
 
 def count_direct(run, grids):
@@ -342,42 +338,10 @@ def chopd_error(run):
     return sheet
 
 
-def chopd_rank(run):
-    """Curves end at the lower or right edge; a name stands where no other curve is near."""
-    table, floor = run.read("chopd-rank"), 1e-3
-    last = int(table.range("rank")[1])
-    sheet = Sheet("W_{imncd}  as a sum of R terms: relative error", wide=760, high=500, foot=[
-        f"W is {table.notes['size'].replace(' ', '×')}: 4 images, 4×4 tokens, 8 channels.  Nothing is trained.  "
-        "Convolutions: the same W for all images.",
-        "Scores ×4: self-attention that is four times as sure of its keys."])
-    panel = sheet.panel(76, 104, 680, x=(0, last), y=(floor, 1.15), xtics=tics(range(0, last + 1, 64)), log="y",
-                        ytics={v / 100: f"{v:g} %" for v in (100, 30, 10, 3, 1, 0.3, 0.1)}, xlabel="rank R")
-    # The upper axis: numbers in the factors.
-    sheet.write("numbers in the factors, of those in W", (panel.left + panel.right) / 2, 60, anchor="center")
-    sheet.line([(panel.left, panel.top), (panel.right, panel.top)], INK, 0.7)
-    rank, factors, dense = (int(table.rows[0][column]) for column in ("rank", "factors", "dense"))
-    for percent in range(0, 30, 5):
-        x, y = panel.at(percent / 100 * dense * rank / factors, 1.15)
-        if x <= panel.right:
-            sheet.write(f"{percent} %" if percent else "0", x, y - 18, anchor="center")
-            sheet.line([(x, y), (x, y - 7)], INK, 0.7)
-    panel.upright(128)
-    for key, colour, name, rank, error, anchor in (
-            ("attention", BLUE, "self-attention", 58, 0.12, "right"), ("sharp", SKY, "scores ×4", 229, 0.0037, "left"),
-            ("convolution", VERMILION, "3×3 convolution", 200, 0.055, "left"),
-            ("depthwise", ORANGE, "depth-wise 3×3", 112, 0.0033, "right"),
-            ("pointwise", GREEN, "point-wise", 112, 0.0021, "right"), ("noise", FAINT, "noise", last * 1.01, 0, "left"),
-            ("", FAINT, "rank of both: 128", 112, 0.0014, "right")):
-        points = [(x, max(y, 1e-30)) for x, y in table.points("rank", "error", tensor=key)]
-        panel.line(points, colour)
-        sheet.write(name, *panel.at(rank, error or points[-1][1]), 13, colour, anchor)
-    return sheet
-
-
 Chapter("chopd", chopd_tables, (),
         scalings("chopd", "time memory", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
                  CHOPD_REMARKS, chains=[("chopd", chain) for chain in CHOPD_CHAINS]),
-        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank})
+        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error})
 
 
 # ---- 5: HiLo ---------------------------------------------------------------------------------------------------------

@@ -21,21 +21,6 @@ def lisa_border(table):
                         "parameters.", 424)
 
 
-def lisa_kernels(table):
-    sheet = Sheet("Attention kernels of three tokens on a real image", WIDE, table=table)
-    captions = {"image": "query and image", "self": "self-attention", "hand": "LiSA, tables by hand",
-                "random": "LiSA, random tables"}
-    for number, (row, column) in enumerate(table.places("queries (row, column)")):
-        for position, (name, caption) in enumerate(captions.items()):
-            image = name == "image"
-            tile = sheet.tile(f"{name} {0 if image else number}", 16 + 186 * position, 80 + 186 * number, 170,
-                              palette="gray" if image else "signed")
-            tile.mark(column, row, 3, colour=MARK if image else EDGE, width=2)
-            if number == 0:
-                sheet.write(caption, tile.left, 64, 14)
-    return sheet.remark("Nothing is trained: query and key are 3×3 pixels. " + SIGNED, 646)
-
-
 def structsa_kernels(table):
     """Above, the image, its similarities and self-attention; below, a row for ConvSA and one for StructSA."""
     sheet = Sheet("Dynamic kernels of one query on a real image", WIDE, letters=16, table=table)

@@ -167,11 +167,14 @@ def folder():
     return pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden")
 
 
-def write(operator, name, tensors, options, answers=("y_expected",)):
+def renew(path, new, remark):
     """Write a file, unless it exists with the same content, and print a line."""
-    path = folder() / f"{operator}_{name}.safetensors"
-    new = safetensors(tensors, {"operator": operator, "options": options}, answers)
     keep = path.exists() and same(path.read_bytes(), new)
     if not keep:
         path.write_bytes(new)
-    print(f"{path}  {len(new)} bytes  {options}{'  (unchanged)' if keep else ''}")
+    print(f"{path}  {len(new)} bytes  {remark}{'  (unchanged)' if keep else ''}", flush=True)
+
+
+def write(operator, name, tensors, options, answers=("y_expected",)):
+    renew(folder() / f"{operator}_{name}.safetensors",
+          safetensors(tensors, {"operator": operator, "options": options}, answers), options)

@@ -78,13 +78,9 @@ def elsa_start(draw):
 CHOPD = dict(components=32, boxes=4, gate=8, size=7)
 
 
-def box_means(z, boxes, mix, grid=GRID):
-    return of_chopd.matrices(boxes, mix, grid)(z)
-
-
 def chopd(t, x):
     image = planes(x, GRID)
-    pooled = box_means(F.conv2d(image, t["u4"].t()[:, :, None, None]), t["boxes"], t["mix"])
+    pooled = of_chopd.matrices(t["boxes"], t["mix"], GRID)(F.conv2d(image, t["u4"].t()[:, :, None, None]))
     pooled = pooled * of_chopd.phi(t, image, GRID, CHOPD["size"])
     return F.gelu(F.linear(tokens(pooled), t["u5"], t["b"]))
 

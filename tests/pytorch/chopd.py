@@ -207,15 +207,11 @@ def timed(case, t):
 
 # ---- golden vectors ----
 
-def fc_rows(case):
+def dfc_rows(case, *image):
+    """`image`: the batch, if each image has its own weights."""
     B, M, N, C, D = (case[letter] for letter in "BMNCD")
-    return [("x", (B, M, C), 1), ("w", (M, N, C, D), M * C)]
-
-
-def dfc_rows(case):
-    B, M, N, C, D = (case[letter] for letter in "BMNCD")
-    return ([("x", (B, M, C), 1), ("w", (B, M, N, C, D), M * C)]
-            + ([("b", (N, D), 1)] if case["activation"] == "gelu" else []))
+    return [("x", (B, M, C), 1), ("w", (*image, M, N, C, D), M * C),
+            *[("b", (N, D), 1)] * (bool(image) and case["activation"] == "gelu")]
 
 
 def dfc_cp_rows(case):
@@ -276,8 +272,8 @@ CHOPD = {
 
 
 def main():
-    layers = [("fc", fc, lambda seed, case: inputs(seed, fc_rows(case)), FC),
-              ("dfc", dfc, lambda seed, case: inputs(seed, dfc_rows(case)), DFC),
+    layers = [("fc", fc, lambda seed, case: inputs(seed, dfc_rows(case)), FC),
+              ("dfc", dfc, lambda seed, case: inputs(seed, dfc_rows(case, case["B"])), DFC),
               ("dfc-cp", dfc_cp, lambda seed, case: inputs(seed, dfc_cp_rows(case)), DFC_CP),
               ("chopd", chopd, chopd_inputs, CHOPD)]
     for operator, layer, made, cases in layers:

@@ -45,15 +45,10 @@ def equation_4(t, q, k, v, grid):
     return (q @ k.transpose(-1, -2) * rpe) @ v
 
 
-def equation_5(t, q, k, v, grid):
-    k_ra = torch.einsum("bhmc,nmd->bhncd", k, toeplitz(t["ea"], grid))
-    rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
-    return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
-
-
-def equation_6_or_7(t, q, k, v, grid):
-    """As equation_5 with a table per channel for the key; ba is optional in both."""
-    k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
+def equation_5_to_7(t, q, k, v, grid):
+    """From Eq. 6 on, the key has a table per channel; ba is optional."""
+    tables = toeplitz(t["ea"], grid)
+    k_ra = torch.einsum(f"bhmc,nm{'c' * (tables.dim() == 4)}d->bhncd", k, tables)
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
     return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
 
@@ -100,7 +95,7 @@ def equation_10(t, q, k, v, grid, size=None):
     return gather(q, ga + t["ba"], gb + t["bb"])
 
 
-EQUATIONS = {4: equation_4, 5: equation_5, 6: equation_6_or_7, 7: equation_6_or_7, 10: equation_10}
+EQUATIONS = {4: equation_4, 5: equation_5_to_7, 6: equation_5_to_7, 7: equation_5_to_7, 10: equation_10}
 
 
 def lisa(t, equation, grid, heads, kernel=None):

@@ -418,10 +418,8 @@ NETWORKS = {
     "elsa-swin-s": (elsa_swin, doubled(96), MEDIUM, 32, dict(group_width=8), SQUARE),
     "elsa-swin-b": (elsa_swin, doubled(128), MEDIUM, 32, dict(group_width=8), SQUARE),
     "swin-t": (swin, doubled(96), SMALL, 32, {}, SQUARE),
-    "lisanet-i-t": (lisanet_i, [192], (12,), 16, dict(latent=16), SQUARE),
-    "lisanet-i-t-d1": (lisanet_i, [192], (12,), 16, dict(latent=1), SQUARE),
-    "lisanet-i-t-d4": (lisanet_i, [192], (12,), 16, dict(latent=4), SQUARE),
-    "lisanet-i-t-d8": (lisanet_i, [192], (12,), 16, dict(latent=8), SQUARE),
+    **{f"lisanet-i-t{end}": (lisanet_i, [192], (12,), 16, dict(latent=D), SQUARE)
+       for end, D in [("", 16), ("-d1", 1), ("-d4", 4), ("-d8", 8)]},
     "lisanet-h-t": (lisanet_h, doubled(64), (1, 2, 5, 2), 16, dict(latent=8, overlap=False), SQUARE),
     "lisanet-h-s": (lisanet_h, doubled(64), (1, 2, 11, 2), 16, dict(latent=16, overlap=True), SQUARE),
     "lisanet-h-b": (lisanet_h, doubled(96), (2, 3, 16, 3), 16, dict(latent=16, overlap=True), SQUARE),

@@ -20,7 +20,7 @@ import torch
 
 import _golden
 import _learned
-from _golden import safetensors, same
+from _golden import safetensors
 
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 FOLDER = pathlib.Path("tests/golden/learned")
@@ -98,12 +98,8 @@ def main():
         answers = {"y_expected": logits[:SHOWN], "predictions": logits.argmax(1)}
         if operator == "chopd":
             answers["start.boxes"] = _learned.start(operator, SEED)["stage1.block2.mixer.boxes"]
-        new = safetensors(answers, {"operator": operator})
-        path = FOLDER / f"{operator}-answers.safetensors"
-        keep = path.exists() and same(path.read_bytes(), new)
-        if not keep:
-            path.write_bytes(new)
-        print(f"{path}  {len(new)} bytes  accuracy {right:.4f}{'  (unchanged)' if keep else ''}", flush=True)
+        _golden.renew(FOLDER / f"{operator}-answers.safetensors", safetensors(answers, {"operator": operator}),
+                      f"accuracy {right:.4f}")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,6 @@ TARGETS = [("safetensors", "float", 20, 4096), ("images", "float", 8, 4096), ("c
            ("forms", "float", 1, 200), ("forms", "double", 1, 200)]
 
 
-def default(name, value):
-    os.environ[name] = os.environ.get(name) or value
-
-
 def write_words(path):
     """Write the dictionary: words.dict and all names in declarations."""
     names = set()
@@ -86,6 +82,6 @@ def fuzz(build):
 
 
 if __name__ == "__main__":
-    default("OMP_NUM_THREADS", "2")
-    default("OMP_WAIT_POLICY", "passive")
+    for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):
+        os.environ[name] = os.environ.get(name) or value
     sys.exit(fuzz(sys.argv[1]))

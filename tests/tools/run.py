@@ -4,11 +4,10 @@
     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book] [browser]
 
 Prints a line per suite, its failures and its skipped tests, and at the end what was proved, by the logs of this run,
-and "N passed, N failed, N skipped".  The exit
-status is 0 if nothing failed.  $TAP/{float,double,exact} (default $BUILD/tap/...) has the output (.log) and the results
-(.tap) of each suite.  `book` checks the pages against the results, `browser` their layout.  A suite also fails without
-its closing line, with a bad exit status, or after LIMIT seconds.  JOBS suites run at a time, the slowest of the last
-run ($BUILD/seconds) first.
+and "N passed, N failed, N skipped".  The exit status is 0 if nothing failed.  $TAP/{float,double,exact} (default
+$BUILD/tap/...) has the output (.log) and the results (.tap) of each suite.  `book` checks the pages against the
+results, `browser` their layout.  A suite also fails without its closing line, with a bad exit status, or after LIMIT
+seconds.  JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
 """
 
 import collections
@@ -130,9 +129,7 @@ def report(program, status, seconds):
         said = f.read()
     with open(to + ".tap", "w") as f:
         f.writelines(line + "\n" for line in re.findall(r"^(?:not )?ok \d+ - .*", said, re.M))
-    closing = None
-    for closing in CLOSING.finditer(said):
-        pass
+    closing = [None, *CLOSING.finditer(said)][-1]
     checks, failures, errors = map(int, closing.groups()) if closing else (0, 0, 0)
     failed, skips = failures + errors, re.findall(r"^skipped: .*", said, re.M)
     passed = checks - failed - len(skips)
