@@ -149,6 +149,15 @@ class Exercises(suite.Case):
             self.assertNotIn("sqrt_is", said)
             self.assertEqual(self.do("check", "8.7", "sqrt_is_a_root_up_to_sign")[0], 0)
 
+    def test_crashes_get_no_advice(self):
+        """A "When" section explains wrong numbers, not a crash."""
+        page, test = exercise.Exercise("0.1"), "weights_sum_to_one"
+        for kind in "FE":
+            failing = exercise.Result(False, f"a.c:1:{kind}:tests:{test}:0: (after this point) signal 11", (test,))
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exercise.explain(self.copy, page, failing)
+            self.assertEqual("do not sum" in out.getvalue(), kind == "F")
+
     def test_skeletons_are_not_judged(self):
         page = exercise.Exercise("0.1")
         self.do("exercise", page.number)
@@ -178,6 +187,13 @@ class Exercises(suite.Case):
             watching.send_signal(signal.SIGINT)
             self.assertEqual((watching.communicate(timeout=suite.SECONDS)[1], watching.returncode), ("", 130))
 
+    def test_closed_pipes_are_no_error(self):
+        """`make exercise N=list | head` ends without a message."""
+        with subprocess.Popen([sys.executable, EXERCISE, "exercise", "list"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as listing:
+            listing.stdout.close()
+            self.assertEqual((listing.stderr.read(), listing.wait(suite.SECONDS)), (b"", 0))
+
     def check_error(self, *words):
         done = subprocess.run([sys.executable, EXERCISE, *words], capture_output=True, text=True, timeout=suite.SECONDS)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
@@ -186,7 +202,8 @@ class Exercises(suite.Case):
     def test_invalid_exercises_are_rejected(self):
         """One line and status 2."""
         self.for_each(self.check_error, [
-            ("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README"), ("watch", "8.1")])
+            ("exercise", "9.9"), ("check", ""), ("solve", "1.1"), ("hint", "../README"), ("watch", "8.1"),
+            ("check", "8.1", "nine")])
 
 
 if __name__ == "__main__":
