@@ -1,4 +1,4 @@
-/* figure.js -- a live figure on a page: controls, maps, and a race of both forms
+/* figure.js -- a live figure on a page: its controls and maps
  *
  * A page holds <figure class="live" data-scene="lisa" hidden>, which stays hidden in a browser without WebAssembly.
  * The module comes as a script of base64 when a figure is nearly in sight, since a page opened from a disk may load
@@ -10,7 +10,7 @@
 "use strict";
 
 const able = typeof WebAssembly === "object" && typeof DecompressionStream === "function";
-const LONG_ENOUGH = 25, TOO_LONG = 1000;        /* milliseconds */
+const LONG_ENOUGH = 25;         /* milliseconds */
 
 /* ---- the module --------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ function thousands(value) {
 /* ---- elements ------------------------------------------------------------------------- */
 
 function element(name, attributes = {}, ...inside) {
-    const made = document.createElementNS(/^(svg|path|text|line|circle|rect)$/.test(name) ? "http://www.w3.org/2000/svg"
+    const made = document.createElementNS(/^(svg|text|line|rect)$/.test(name) ? "http://www.w3.org/2000/svg"
         : "http://www.w3.org/1999/xhtml", name);
     for (const key in attributes) {
         if (typeof attributes[key] === "function") made.addEventListener(key, attributes[key]);
@@ -159,67 +159,22 @@ function paint(canvas, { data, columns, kind }) {
     pen.putImageData(picture, 0, 0);
 }
 
-/* ---- the race ------------------------------------------------------------------------------- */
-
-const SHEET_X = 340, SHEET_Y = 190, LEFT = 46, BOTTOM = 26;
-
-/* Time against tokens, both axes logarithmic. */
-function chart(points, sides) {
-    const first = Math.log(sides[0] ** 2), last = Math.log(sides[sides.length - 1] ** 2);
-    const top = Math.log(TOO_LONG * 2), least = Math.log(0.002);
-    const x = N => LEFT + (Math.log(N) - first) / (last - first) * (SHEET_X - LEFT - 44);
-    const high = ms => (Math.log(Math.max(ms, 0.002)) - least) / (top - least);
-    const y = ms => SHEET_Y - BOTTOM - high(ms) * (SHEET_Y - BOTTOM - 10);
-    const parts = [];
-    const marks = { 0.01: "10 µs", 0.1: "0.1 ms", 1: "1 ms", 10: "10 ms", 100: "0.1 s", 1000: "1 s" };
-    for (const ms in marks)
-        parts.push(element("line", { class: "grid", x1: LEFT, x2: SHEET_X - 40, y1: y(ms), y2: y(ms) }),
-            element("text", { x: LEFT - 5, y: y(ms) + 4, "text-anchor": "end" }, marks[ms]));
-    for (const side of sides.filter((_, at) => at % 2 === 0))
-        parts.push(element("text", { x: x(side ** 2), y: SHEET_Y - 9, "text-anchor": "middle" }, String(side ** 2)));
-    for (const form in points) {
-        const line = points[form], last = line[line.length - 1];
-        if (!last) continue;
-        parts.push(element("path", { class: form, d: "M" + line.map(p => `${x(p.N)} ${y(p.ms)}`).join("L") }),
-            ...line.map(p => element("circle", { class: form, cx: x(p.N), cy: y(p.ms), r: 3 })),
-            element("text", { class: form, x: x(last.N) + 6, y: y(last.ms) + 4 }, form));
-    }
-    const about = { viewBox: `0 0 ${SHEET_X} ${SHEET_Y}`, role: "img", "aria-label": outcome(points) };
-    return element("svg", about, ...parts);
-}
-
-/* The number of tokens from which on the naive form is slower, in words. */
-function outcome({ naive, fast }) {
-    const rival = N => (fast.find(point => point.N === N) || {}).ms;
-    const both = naive.map(({ N, ms }) => ({ N, times: ms / rival(N) })).filter(({ times }) => times > 0);
-    if (!both.length) return "Time of a run against tokens.";
-    let from = both.length;
-    while (from > 0 && both[from - 1].times > 1) from--;
-    const last = both[both.length - 1], ahead = fast[fast.length - 1];
-    return (from === both.length ? `Up to ${last.N} tokens the naive form is as fast.`
-        : `From ${both[from].N} tokens on the naive form is slower: at ${last.N} it takes ` +
-          `${figures(last.times)} times as long.`) +
-        (ahead.N > last.N ? ` For ${ahead.N} tokens the fast form takes ${duration(ahead.ms)}.` : "");
-}
-
 /* ---- a figure --------------------------------------------------------------------------------- */
 
 function live_figure(place) {
     const scene = scenes[place.dataset.scene];
-    const settings = { C: scene.race.C, form: "fast", picture: "shapes", step: 0 };
+    const settings = { form: "fast", picture: "shapes", step: 0 };
     for (const each of [...scene.controls, ...scene.running || []]) settings[each.key] = each.value;
-    let library = null, own = null, waiting = 0, racing = null, state = null;
+    let library = null, own = null, waiting = 0, state = null;
     let row = 0.5, column = 0.5;                        /* the query, as a share of the side */
     let looked = -1, spot = null;           /* the map whose value is shown, and the entry; null: that of the query */
 
-    const panels = element("div", { class: "maps" }), track = element("div", { class: "track" });
+    const panels = element("div", { class: "maps" });
     const steps = element("div", { class: "steps", role: "group", "aria-label": "One map at a time" });
     const says = element("p", { class: "said" }), value = element("p", { class: "said value", "aria-live": "polite" });
     const said = element("p", { class: "said", "aria-live": "polite" }, " ");
-    const result = element("p", { class: "said", "aria-live": "polite" });
     const file = element("input", { type: "file", accept: "image/*",
         change: () => file.files[0] && take(file.files[0]) });
-    const start = element("button", { type: "button", click: () => racing ? stop() : race() }, "Race both forms");
     const share = (label, value, words, changed) =>
         control({ label, low: 0, high: 1, step: 0.01, value, words }, changed);
     const place_row = share("query, row", row, () => at().y, value => point(value, column));
@@ -241,11 +196,7 @@ function live_figure(place) {
             ...Object.values(others), place_row, place_column),
         steps, says, panels, value,
         element("figcaption", {}, "Each map has its own range. In maps of two colours red is above 0, blue below."),
-        said, ...running ? [running.box] : [],
-        element("div", { class: "controls", role: "group", "aria-label": "The race" }, start,
-            control({ label: "channels C in the race", values: scene.race.channels || [16, 32, 64],
-                value: scene.race.C }, value => { settings.C = value; })),
-        track, result);
+        said, ...running ? [running.box] : []);
     if (scene.across) panels.style.setProperty("--across", scene.across);
     place.classList.toggle("dragged", Boolean(scene.press));
     Object.assign(labels, running && running.labels, { step: { set: words => Math.max(0, Math.trunc(words) || 0) } });
@@ -419,47 +370,6 @@ function live_figure(place) {
             change();
         } catch (error) {
             said.textContent = `This browser cannot read ${file.name} as a picture.`;
-        }
-    }
-
-    /* Pauses between runs, so that the page stays usable. */
-    async function race() {
-        const points = { naive: [], fast: [] }, over = {};
-        const mine = racing = {};
-        start.textContent = "Stop";
-        for (const E of scene.race.sides)
-            for (const form of ["naive", "fast"]) {
-                await new Promise(resolve => setTimeout(resolve, 10));
-                if (racing !== mine) return;
-                if (over[form]) continue;
-                over[form] = !measure(points[form], E, form);
-                track.replaceChildren(chart(points, scene.race.sides));
-                result.textContent = outcome(points);
-            }
-        stop();
-    }
-
-    function stop() {
-        racing = null;
-        start.textContent = "Race both forms";
-    }
-
-    /* Adds a point; false if it would take too long. */
-    function measure(line, E, form) {
-        let problem = null;
-        try {
-            const sized = { ...settings, E };
-            problem = library.problem(scene.options(sized), scene.sizes(sized, settings.C));
-            problem.draw(1);
-            fill_noise(problem.tensor.x);
-            const plan = problem.plan(form), last = line[line.length - 1];
-            if (last && last.ms * plan.multiply_adds / last.work > TOO_LONG) return false;
-            line.push({ N: E * E, ms: milliseconds(plan), work: plan.multiply_adds });
-            return true;
-        } catch (error) {
-            return false;
-        } finally {
-            if (problem) problem.close();
         }
     }
 

@@ -50,7 +50,6 @@ async function library_open(bytes) {
         say(form);
         const at = must(c.live_plan(live));
         return {
-            form,
             run: (times = 1) => must(!c.live_run(live, at, times)),
             multiply_adds: c.live_multiply_adds(live, at),
             bytes: c.live_bytes(at),
@@ -84,7 +83,6 @@ async function library_open(bytes) {
                 return Object.fromEntries(places.map(({ name, at, size }) =>
                     [name, new Float32Array(c.memory.buffer, at, size.reduce((a, b) => a * b, 1))]));
             },
-            draw: seed => must(!c.live_draw(live, seed)),
             plan: form => {
                 plans.push(plan(live, form));
                 return plans[plans.length - 1];
@@ -96,12 +94,7 @@ async function library_open(bytes) {
         };
     }
 
-    c.live_list();
-    const forms = Object.fromEntries(text().trim().split("\n").map(line => {
-        const [name, ...rest] = line.split(" ");
-        return [name, rest];
-    }));
-    return { forms, problem, count };
+    return { problem, count };
 }
 
 if (typeof module !== "undefined") module.exports = { library_open };

@@ -134,14 +134,6 @@ function kernels(wide, N, M, from, to) {
 const row_of = (all, N, i) => all.subarray(i * N, (i + 1) * N);
 const channel_of = (y, C, channel) => Float32Array.from({ length: y.length / C }, (_, n) => y[n * C + channel]);
 
-/* The input of a race: the same random numbers each time. */
-function fill_noise(x) {
-    for (let i = 0, seed = 1; i < x.length; i++) {
-        seed = (seed * 1103515245 + 12345) % 2147483648;
-        x[i] = seed / 1073741824 - 1;
-    }
-}
-
 /* ---- the scenes ------------------------------------------------------------------------ */
 
 const range = (key, label, low, high, step, value, more = {}) => ({ key, label, low, high, step, value, ...more });
@@ -173,7 +165,6 @@ function products(x, C, i) {
 /* Problems of operators that have a w_qkv: the shown one over windows, and the wide one. */
 function show_maps(scene, library, settings, x) {
     const problem = library.problem(scene.options(settings), scene.sizes(settings, SEEN));
-    problem.draw(1);
     problem.tensor.x.set(x);
     three_maps(problem, SEEN, centre);
     return problem;
@@ -202,7 +193,6 @@ const msa = {
         range("tile", "keys in a tile", 1, 16, 1, 2),
         range("read", "tiles read", 0, 32, 1, 1),
     ],
-    race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40, 56] },
     options: ({ E, scale }) => `msa --grid ${E}x${E} --scale ${scale}`,
     sizes: (settings, C) => letters({ B: 1, C }, ["b_qkv", "rpe", "w_o", "b_o"]),
 
@@ -255,7 +245,6 @@ const lisa = {
         range("D", "latents D", 1, 8, 1, 4),
         choice("tables", "tables", ["by hand", "random"], "by hand"),
     ],
-    race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40, 56] },
     options: ({ E }) => `lisa --grid ${E}x${E}`,
     sizes: ({ D }, C) => letters({ B: 1, C, D }, ["b_qkv", "w_o", "b_o"]),
 
@@ -301,7 +290,6 @@ const structsa = {
             "edges, by hand"),
         range("scale", "scale of q", 1, 12, 1, 7),
     ],
-    race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40] },
     options: ({ E, K, scale }) => `structsa --grid ${E}x${E} --kernel ${K}x${K} --equation 5 --scale ${scale}`,
     sizes: ({ D }, C) => letters({ B: 1, C, D }, ["b_qkv", "w_o", "b_o"]),
 
@@ -374,7 +362,6 @@ const elsa = {
         flag("ghost", "ghost head", true),
         choice("channel", "channel", ghosts.map(([name]) => name), "left and right"),
     ],
-    race: { C: 32, sides: [4, 6, 8, 11, 14, 20, 28, 40, 56] },
     options: ({ E, K, scale }) => `elsa --grid ${E}x${E} --kernel ${K} --scale ${scale}`,
     sizes: ({ ghost }, C) =>
         letters({ B: 1, C }, ["b_qkv", "w_o", "b_o", ...(ghost ? [] : ["ghost_mul", "ghost_add"])]),
@@ -446,7 +433,6 @@ const chopd = {
         flag("less", "the token less the mean", false),
         flag("gate", "gate", true),
     ],
-    race: { C: 8, channels: [4, 8, 16], sides: [3, 4, 5, 6, 8, 11, 14, 20, 28, 40, 56] },
     options: ({ E }) => `chopd --grid ${E}x${E} --activation none`,
     sizes: (settings, C) => letters({ B: 1, C, D: C, R: C, G: 2, S: 1 }),
     box: ({ top, left, bottom, right }) => [Math.min(top, bottom - 0.5), Math.min(left, right - 0.5), bottom, right],
@@ -538,7 +524,6 @@ const hilo = {
         range("alpha", "alpha", 0, 1, 1 / HEADS, 0.5),
         range("scale", "scale of q", 1, 40, 1, 16),
     ],
-    race: { C: 32, sides: [4, 8, 12, 16, 20, 28, 40, 56] },
     options: ({ E, s, alpha }) => `hilo --grid ${E}x${E} --heads ${HEADS} --window ${s} --alpha ${alpha}`,
     sizes: (settings, C) => letters({ B: 1, C }, ["h_qkv_b", "h_proj_b", "l_q_b", "l_kv_b", "l_proj_b"]),
     split: ({ alpha }) => ({ low: Math.floor(alpha * HEADS), high: HEADS - Math.floor(alpha * HEADS) }),
@@ -661,5 +646,4 @@ const gap = {
 
 const scenes = { msa, lisa, structsa, elsa, chopd, hilo, gap };
 
-if (typeof module !== "undefined")
-    module.exports = { scenes, running_softmax, draw_picture, shrink, fill, fill_noise };
+if (typeof module !== "undefined") module.exports = { scenes, draw_picture, shrink };

@@ -425,12 +425,9 @@ class Suite:
 
     def __init__(self, book, path):
         self.book, self.path, self.name, self.text = book, path, suite_of(path), text_of(path)
-        if path.startswith('tests/exact/'):
-            logs = {'exact': self.name}
-        else:
-            logs = {'float': self.name, 'double': self.name, 'exact': self.name}
-        self.logs = {precision: f'{book.build}/tap/{precision}/{log}.log' for precision, log in logs.items()}
-        if len(logs) > 1 and not os.path.exists(self.logs['exact']):
+        precisions = ['exact'] if path.startswith('tests/exact/') else ['float', 'double', 'exact']
+        self.logs = {precision: f'{book.build}/tap/{precision}/{self.name}.log' for precision in precisions}
+        if len(precisions) > 1 and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
         self.battery = battery_tests(path)

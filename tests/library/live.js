@@ -10,7 +10,7 @@
 "use strict";
 const fs = require("fs");
 const { library_open } = require("../../chapters/live/library.js");
-const { scenes, draw_picture, shrink, fill_noise } = require("../../chapters/live/scenes.js");
+const { scenes, draw_picture, shrink } = require("../../chapters/live/scenes.js");
 
 /* Tensors and metadata of a safetensors file. */
 function read(path) {
@@ -23,6 +23,14 @@ function read(path) {
         tensors[name] = { shape, data: dtype === "F64" ? new Float64Array(data) : new Float32Array(data) };
     }
     return { said, tensors };
+}
+
+/* The same random numbers each time. */
+function fill_noise(x) {
+    for (let i = 0, seed = 1; i < x.length; i++) {
+        seed = (seed * 1103515245 + 12345) % 2147483648;
+        x[i] = seed / 1073741824 - 1;
+    }
 }
 
 function golden(library, path, ...forms) {

@@ -5,11 +5,10 @@
  * buffer, live_text():
  *
  *     live_open      "lisa --grid 14x14 --heads 3": creates a problem with these options
- *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, and the tensors that it leaves out
+ *     live_shape     "B=1 C=48 D=8 -w_o": sets its sizes, the tensors that it leaves out, and random parameters
  *     live_count     such words after the name of a form: returns its multiply-adds
  *     live_bind      in place of live_shape: sets the shapes of all tensors, "x 1 196 48", one line each
  *     live_tensors   returns their addresses: "x 1 196 48 @ADDRESS", one line each, y last
- *     live_draw      sets random parameters
  *     live_plan      "naive" or "fast": prepares this form
  *     live_run       computes y from x, this many times
  *
@@ -23,7 +22,6 @@
 #include "../../networks/operators.h"
 #include "../../networks/layers/layers.h"
 #include "../../runtime/memory.h"
-#include "../../runtime/random.h"
 
 #define LIVE(name) __attribute__((export_name(#name))) name
 
@@ -64,19 +62,6 @@ static void append(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + at, sizeof text - at, format, arguments);
     va_end(arguments);
-}
-
-/* Lists the operators and the names of their forms, one operator a line. */
-void LIVE(live_list)(void)
-{
-    const struct declaration *d;
-    const struct form *form;
-    text[0] = '\0';
-    for (int o = 0; (d = operator_at(o)); o++) {
-        append("%s", d->name);
-        for (int f = 0; (form = operator_form_at(d, f)); f++) append(" %s", form->name);
-        append("\n");
-    }
 }
 
 void LIVE(live_close)(struct live *l)
@@ -169,11 +154,6 @@ double LIVE(live_count)(struct live *l)
     status s = form_named(&form, l->problem.declaration, name, NULL);
     if (!s.code) s = set_shape(l, 1);
     return report(s) ? 0 : form_multiply_adds(form, &l->problem);
-}
-
-int LIVE(live_draw)(struct live *l, int seed)
-{
-    return report(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters, random_fill_normal));
 }
 
 /* Tensors of the shapes that the text lists.  The script fills in their numbers. */
