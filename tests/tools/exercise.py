@@ -307,7 +307,8 @@ def check_break(exercise, answer):
         explain(folder, exercise, result)
         return False
     wrong = [name for name in answer.split() if name not in result.failed]
-    print(*[f"Not failing, or not a test of {exercise.suite}:", *wrong] if wrong else [f"Right. Failed in {exercise.suite}:", *result.failed], sep="\n    ")
+    print(*[f"Not failing, or not a test of {exercise.suite}:", *wrong] if wrong else
+          [f"Right. Failed in {exercise.suite}:", *result.failed], sep="\n    ")
     return not wrong
 
 
