@@ -2,7 +2,7 @@
 
 Cells of code are blocks of shell or Python, commands of twicetold or measure with options in a sentence, and the
 commands of exercises.  The text before them becomes Markdown.  If the chapter has a live figure of an operator, cells
-apply it with the options of the first exercise that measures it.  Commands that run make or a suite (exact/) are shown,
+apply it with the options of LAYERS.  Commands that run make or a suite (exact/) are shown,
 not run.  Cells are plain Python: sh() of the first cell runs a command.
 """
 import glob, json, os, re
@@ -12,8 +12,11 @@ from weave import exercise, lines_of, replace, text_of
 SHELL = re.compile(r'    (?:build/|cc |make )')
 INLINE = re.compile(r'`(build/(?:twicetold|measure) [^`]*--[^`]*)`')
 NOT_RUN = re.compile(r'\bmake |exact/')
-OF_MEASURE = 'threads', 'form', 'repeats', 'seconds'        # options that the operator does not have
-OF_PARAMETERS = 'channels', 'sizes', 'without', 'batch'
+OF_PARAMETERS = 'channels', 'sizes'        # options that the operator does not have
+LAYERS = {'msa': '--grid 28x28 --channels 64', 'lisa': '--grid 14x14 --channels 96 --heads 6 --sizes D=16',
+          'structsa': '--grid 28x28 --channels 64 --kernel 3x3 --sizes D=8 --equation 5',
+          'elsa': '--grid 28x28 --channels 96 --heads 3 --kernel 7',
+          'chopd': '--grid 14x14 --channels 16 --sizes R=16,G=4,D=16,S=8', 'hilo': '--grid 14x14 --channels 384 --heads 12'}
 
 FIRST = Template("""\
 import gzip, json, os, struct, subprocess, sys, tempfile, zlib
@@ -107,13 +110,14 @@ def blocks_of(page):
         elif not fence and block[0] not in '|!' and '<!--' not in block:
             text = block.strip()
             for item in re.split(r'^(?=- |\d+\. )', text, flags=re.M):
-                yield from ((heading, item.strip(), 'sh', command) for command in INLINE.findall(item))
+                commands = INLINE.findall(item.replace('\n', ' '))
+                yield from ((heading, item.strip(), 'sh', command) for command in commands)
 
 
 def applied(operator, options):
     """Cells that apply an operator to tokens of pictures, by the program and in Python; options are pairs of words."""
     def words(*without):
-        return ' '.join(f'--{name} {value}' for name, value in options if name not in (*OF_MEASURE, *without))
+        return ' '.join(f'--{name} {value}' for name, value in options if name not in without)
 
     apply = f'build/twicetold apply {operator} {words(*OF_PARAMETERS)}'
     yield 'markdown', f'## Apply {operator}\n\nBoth forms get the same tokens of pictures and random parameters.'
@@ -122,7 +126,7 @@ def applied(operator, options):
                  f'{apply} in.safetensors -o fast.safetensors\n'
                  'build/twicetold compare --tolerance 1e-3 fast.safetensors naive.safetensors')
     yield 'markdown', 'The same in Python:'
-    named = ', '.join(f'{name}="{value}"' for name, value in options if name not in OF_MEASURE + OF_PARAMETERS)
+    named = ', '.join(f'{name}="{value}"' for name, value in options if name not in OF_PARAMETERS)
     yield 'python', APPLIED.substitute(operator=operator, options=named)
     yield 'markdown', 'Which tokens change the middle one, where do the forms differ, and how long do they take?'
     timed = f'measure {operator} --grid 4x4 7x7 10x10 14x14 {words("grid")} --form naive plain fast --seconds 0.1'
@@ -134,23 +138,21 @@ def cells_of(page, tree):
     blocks = list(blocks_of(page))
     files = glob.glob(f'chapters/exercises/{re.search("[0-9]+", page)[0]}.*.md')
     tasks = [(os.path.basename(file)[:-3], *exercise(file)) for file in sorted(files, key=lambda f: (len(f), f))]
-    tasks = [(f'{number} {title}', keys['kind'], found) for number, title, keys, parts in tasks
-             if 'Command' in (found := dict(parts))]
+    tasks = [(f'{number} {title}', found) for number, title, _, parts in tasks if 'Command' in (found := dict(parts))]
     yield 'markdown', f'{lines_of(page)[0]}\n\nCommands of [the chapter](). The first cell prepares the others.'
     photos = sorted({*re.findall(r'\S+\.png', ' '.join(code for *_, code in blocks))})
     taken = ''.join(f'photo("{name}")\n' for name in photos)
     yield 'python', FIRST.substitute(tree=tree) + (PHOTO + taken if photos else '')
     operator = ''.join(re.findall('^<!-- live: (.*?) -->', text_of(page), re.M))
-    measured = '\n'.join(parts['Command'] for _, kind, parts in tasks if kind == 'measure')
-    if found := re.search(rf'^measure {operator} ([^|>]*)', measured, re.M):
-        yield from applied(operator, re.findall(r'--(\S+) (\S+)', found[1]))
+    if operator in LAYERS:
+        yield from applied(operator, re.findall(r'--(\S+) (\S+)', LAYERS[operator]))
     before = set()
     for heading, text, kind, code in blocks:
         yield 'markdown', '\n\n'.join(part for part in (heading, text) if part not in before)
         yield kind, code
         before |= {heading, text}
     yield 'markdown', '## Predict, then run\n\nEach command prints the answer last.'
-    for title, _, parts in tasks:
+    for title, parts in tasks:
         yield 'markdown', f'### {title}\n\n{parts["Question"]}'
         yield 'sh', re.sub('^```.*\n?', '', parts['Command'], flags=re.M)
         yield 'markdown', f'<details><summary>The answer</summary>\n\n{parts["Answer"]}\n\n</details>'
