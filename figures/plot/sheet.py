@@ -194,7 +194,9 @@ class Sheet:
         return self
 
     def draw(self, out):
-        """Draws the SVG.  The input files of plot.gp are written next to it."""
+        """Draws the SVG.  The input files of plot.gp are written next to it.  A figure has at least one line."""
+        if not self.lines:
+            raise ValueError("no line to draw")
         base = os.path.splitext(os.path.abspath(out))[0]
         settings = {"data": base + ".data", "out": base + ".drawn", "wide": self.wide, "high": self.high,
                     "letters": self.letters, "tiles": len(self.tiles), "lines": len(self.lines)}
