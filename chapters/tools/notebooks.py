@@ -2,8 +2,8 @@
 
 Cells of code are blocks of shell or Python, commands of twicetold or measure with options in a sentence, and the
 commands of exercises.  The text before them becomes Markdown.  If the chapter has a live figure of an operator, cells
-apply it with the options of LAYERS.  Commands that run make or a suite (exact/) are shown,
-not run.  Cells are plain Python: sh() of the first cell runs a command.
+apply it with the options of LAYERS.  Commands that run make or a suite (exact/) are shown, not run.  Cells are plain
+Python: sh() of the first cell runs a command.
 """
 import glob, json, os, re
 from string import Template

@@ -23,7 +23,7 @@ static const struct network_step
     elsa_4[] = ELSA(4, "ghost_mul"), elsa_8[] = ELSA(8, "ghost_mul"), no_ghosts[] = ELSA(4, "ghost_mul,ghost_add");
 
 #define STEP_ATTENTION(...) \
-    {.name = "mixer", .move = JOIN, .what = "msa", .without = "ghost_add,ghost_mul", .second = "rpe", __VA_ARGS__}
+    {.name = "mixer", .move = JOIN, .what = "msa", .without = "ghost_add,ghost_mul", .last_shape = "rpe", __VA_ARGS__}
 static const struct network_step windows[] = {
     STEP_NORM1,
     STEP_ATTENTION(.options = "--heads %h --window %7w", .turn = ODD),

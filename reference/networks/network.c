@@ -129,7 +129,7 @@ static status make_problem(struct part *p, const struct network *n, const struct
     const struct problem_sizes o = {
         .words = words, .word = word, .grid = grid_text(g, sizeof g, &in->grid),
         .batch = n->batch, .channels = in->channels, .sizes = sizes, .without = p->step->without,
-        .second = p->step->second,
+        .last_shape = p->step->last_shape,
     };
     s = problem_from_sizes(&p->problem, d, &o);
     for (int option = 0; d->options[option].name; option++)

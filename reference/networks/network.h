@@ -42,7 +42,7 @@ struct network_step {
     const char *options;                    /* "--ratio 4 --depthwise"; NULL: none */
     const char *sizes;                      /* of letters that the options leave open: "D=16"; NULL: none */
     const char *without;                    /* optional tensors to leave out: "b_qkv,b_o"; NULL: none */
-    const char *second;                     /* tensors that take the last shape with sizes (sizes.h): "rpe", or NULL */
+    const char *last_shape;                 /* tensors, as in struct problem_sizes: "rpe", or NULL */
     enum turn turn;
 };
 

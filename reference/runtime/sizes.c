@@ -154,7 +154,7 @@ static status shape_small(struct problem *p, const char *without, status s)
     return s;
 }
 
-static status set_second_shapes(struct problem *p, const char *list)
+static status set_last_shapes(struct problem *p, const char *list)
 {
     const struct tensor_row *rows = p->declaration->tensors;
     for (int r = 0; list && rows[r].name; r++) {
@@ -190,7 +190,7 @@ status problem_from_sizes(struct problem *p, const struct declaration *d, const 
     s = problem_shape(p, listed, &without);
     if (o->small) s = shape_small(p, without, s);
     if (s.code) return name_open_letters(p, s);
-    if ((s = set_second_shapes(p, o->second)).code) return s;
+    if ((s = set_last_shapes(p, o->last_shape)).code) return s;
     if (!p->grid.axes) {
         char line[24];
         snprintf(line, sizeof line, "%zu", p->tensor[0].size[1]);

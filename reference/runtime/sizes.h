@@ -19,7 +19,7 @@ struct problem_sizes {
     size_t batch, channels;
     const char *sizes;          /* "D=16,R=4": sizes of other letters.  Commas or spaces separate; NULL: none */
     const char *without;        /* "b_o,rpe": optional tensors to leave out, or NULL */
-    const char *second;         /* "rpe": tensors that take the last of their shapes whose sizes are known, or NULL */
+    const char *last_shape;     /* "rpe": tensors that take the last of their shapes whose sizes are known, or NULL */
     bool small;                 /* missing required options and sizes get small values */
 };
 

@@ -40,7 +40,7 @@ static struct network_step mixer_of(struct variant *v, const struct tsv *t, int 
         .options = part_of(v->text[1][which], t, "options", which),
         .sizes = part_of(v->text[2][which], t, "sizes", which),
         .without = part_of(v->text[3][which], t, "without", which),
-        .second = part_of(v->text[4][which], t, "second", which)};
+        .last_shape = part_of(v->text[4][which], t, "second", which)};
 }
 
 static struct network_step *put_mixers(struct network_step *to, struct variant *v, const struct tsv *t)

@@ -6,9 +6,7 @@
 #include "../support/properties.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* Tolerance: 32 sqrt(T) u, T multiply-adds per entry of y.  A sum of T products errs by more than 8 sqrt(T) u with
- * probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); a factor of 2 for two forms, another for
- * normalisation and softmax.  For the root mean square: roundoff.h. */
+/* Tolerance: fixture.h derives that of the largest difference, roundoff.h that of the root mean square. */
 TESTS(forms_are_one_function, case_count)
 {
     struct fixture t;

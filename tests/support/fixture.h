@@ -61,7 +61,9 @@ real *fixture_run_on(const struct fixture *t, const char *form, int threads, con
 /* Largest difference from the naive form's y, over its largest entry. */
 double fixture_difference(struct fixture *t, const char *form, int threads);
 
-/* Tolerance for two forms of any operator, over the largest entry (derived in test_properties.c). */
+/* Tolerance for two forms of any operator, over the largest entry: 32 sqrt(T) u, T multiply-adds per entry of y.  A sum
+ * of T products errs by more than 8 sqrt(T) u with probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41,
+ * 2019); a factor of 2 for two forms, another for normalisation and softmax. */
 double property_tolerance(const struct problem *p);
 
 /* Fails unless every form of the operator, on one thread, gives y: exactly, or within a tolerance relative to the

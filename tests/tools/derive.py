@@ -1,7 +1,7 @@
 """derive.py -- derivations: Python functions, one for each step, that are compared with a direct evaluation
 
 The task of a page of kind `derive` lists its steps, "1. `name(a, b)`: text".  "At most n products" in the text limits
-multiplications and divisions of real numbers.  Section "Check" is Python: draw() returns random inputs by name, and
+multiplications, divisions and powers of real numbers.  Section "Check" is Python: draw() returns random inputs by name, and
 each step's name is a tuple of functions: the direct evaluation, whose parameters are inputs, the solution, and wrong
 answers.
 """
@@ -29,8 +29,9 @@ def count(name, cost):
     setattr(Counted, name, method)
 
 
-for operation in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"):
-    count(f"__{operation}__", "mul" in operation or "div" in operation)
+for operation in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow"):
+    count(f"__{operation}__", "add" not in operation and "sub" not in operation)
+Counted.__neg__ = lambda self: 0 - self
 
 
 def counted(value):
