@@ -470,7 +470,9 @@ TEST(swin_windows_follow_the_plane)
         size_t at = i / 2, mixers = 0;
         struct small s = {i % 2 ? "swin-t" : "elsa-swin-t", "224x224", "1,1,1,2", "4,8,16,32", NULL, 1};
         if (i % 2 && at > 3) continue;          /* stage 1 of Swin-T has no windows of 7 there */
-        struct network first = made(&s, 7, "naive", 1), n = (s.grid = plane[at].grid, made(&s, 7, "naive", 1));
+        struct network first = made(&s, 7, "naive", 1);
+        s.grid = plane[at].grid;
+        struct network n = made(&s, 7, "naive", 1);
         struct tensors all = {.tensor = keep(512, sizeof *all.tensor)};
         while (network_weight(&all.tensor[all.count], keep(NETWORK_PATH, 1), &first, all.count)) all.count++;
         if (at < 4) succeeds(network_bind(&n, &all));
